@@ -10,7 +10,7 @@ import numpy as np
 
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Arrays
-from refgrad.checking.subject import Seeds, SideEffectError, Subject
+from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
 from refgrad.checking.tracing import Trace
 from refgrad.oracles import CertifiedOracle, Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement.judgement import ALLOWANCE
@@ -45,7 +45,7 @@ class CertifiedJudge:
         positions: Sequence[int],
         choices: np.random.Generator,
         tolerance: float = 0.0,
-        subject: Subject | None = None,
+        subject: CheckedFunction | None = None,
     ) -> None:
         """Take the trace of a function, and the positions of the checked inputs among all inputs.
 
@@ -126,7 +126,7 @@ class CertifiedJudge:
         sizes = (float(np.sum(np.abs(self.trace.recorder.values[name] * seed))) for name, seed in self._seeded(seeds))
         return ALLOWANCE * FORMATS[self.trace.dtype].unit * sum(sizes) / STEP
 
-    def _claimed_beside(self, subject: Subject, direction: Mapping[str, Array], seeds: Seeds) -> float:
+    def _claimed_beside(self, subject: CheckedFunction, direction: Mapping[str, Array], seeds: Seeds) -> float:
         """Return the slope along a direction according to the gradient beside the point, NaN if there is none."""
         try:
             found = subject.pullback(_moved(subject, BESIDE, direction)).gradients(seeds)
@@ -135,7 +135,7 @@ class CertifiedJudge:
         pairs = zip(direction.values(), found, strict=True)
         return sum(float(np.sum(part * gradient)) for part, gradient in pairs if gradient is not None)
 
-    def _change(self, subject: Subject, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
+    def _change(self, subject: CheckedFunction, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
         """Return the difference quotient of the function along a direction, NaN if it has no value there."""
         try:
             found = subject.values(_moved(subject, step, direction))
@@ -202,5 +202,5 @@ def _discrepancy(position: int, judgement: Judgement) -> Discrepancy:
     )
 
 
-def _moved(subject: Subject, step: float, direction: Mapping[str, Array]) -> Arrays:
+def _moved(subject: CheckedFunction, step: float, direction: Mapping[str, Array]) -> Arrays:
     return tuple(array + step * part for array, part in zip(subject.point, direction.values(), strict=True))

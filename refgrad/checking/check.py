@@ -14,7 +14,7 @@ from refgrad.checking.certified import CertifiedJudge
 from refgrad.checking.differences import UserFunction
 from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.report import GradientReport
-from refgrad.checking.subject import Pullback, Seeds, Subject
+from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Recorder, Untraceable, trace
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge
@@ -82,12 +82,12 @@ class Failing:
     left: float
 
 
-class Check:
+class GradientCheck:
     """One function at one point."""
 
     def __init__(
         self,
-        subject: Subject,
+        subject: CheckedFunction,
         choices: np.random.Generator,
         tolerance: float,
         method: Method,

@@ -9,7 +9,7 @@ import numpy as np
 
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Arrays
-from refgrad.checking.subject import Seeds, SideEffectError, Subject
+from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.oracles.slopes.directions import flattened, split
 from refgrad.oracles.slopes.slopes import SCALES, Scale
@@ -26,7 +26,7 @@ class UserFunction:
     the coarsest dtype of its arithmetic.
     """
 
-    def __init__(self, subject: Subject, outputs: Arrays, precision: str = "") -> None:
+    def __init__(self, subject: CheckedFunction, outputs: Arrays, precision: str = "") -> None:
         """Take a function and its outputs at its point."""
         self.subject, self.outputs = subject, outputs
         self.positions = subject.positions
@@ -64,7 +64,7 @@ class UserFunction:
         return UserFunction(self.subject, self.outputs, "float32")
 
 
-def _finest(subject: Subject, outputs: Arrays, precision: str) -> tuple[Subject, Arrays, Floats, Scale]:
+def _finest(subject: CheckedFunction, outputs: Arrays, precision: str) -> tuple[CheckedFunction, Arrays, Floats, Scale]:
     """Return the function, its inputs and flattened outputs, and its steps.
 
     They are in float64 if the function accepts that and has about the same values then.
@@ -88,7 +88,7 @@ def _finest(subject: Subject, outputs: Arrays, precision: str) -> tuple[Subject,
     return subject, subject.point, here, SCALES[precision]
 
 
-def _finer(subject: Subject) -> Iterator[Subject]:
+def _finer(subject: CheckedFunction) -> Iterator[CheckedFunction]:
     raised = subject.raised()
     if raised is not None:
         yield raised

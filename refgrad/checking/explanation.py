@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
-from refgrad.checking.check import Check, Failing, Fault, Judge
+from refgrad.checking.check import Failing, Fault, GradientCheck, Judge
 from refgrad.checking.differences import UserFunction
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Arrays
@@ -25,7 +25,7 @@ Index = tuple[int, int]
 """An output, and the flat position of an entry in it."""
 
 
-def report(check: Check) -> GradientReport:
+def report(check: GradientCheck) -> GradientReport:
     """Run a check and return its report, which can be explained if it is about a wrong entry."""
     found = check.run()
     if isinstance(found, GradientReport):
@@ -33,7 +33,7 @@ def report(check: Check) -> GradientReport:
     return replace(check.report("wrong"), explain=lambda: explanation(check, found))
 
 
-def explanation(check: Check, found: Failing) -> Explanation:
+def explanation(check: GradientCheck, found: Failing) -> Explanation:
     """Return the message about a wrong entry and the entry, found in the time that the check had left.
 
     If the function does not run as it did during the check, they are those of the check itself.
@@ -51,7 +51,7 @@ def explanation(check: Check, found: Failing) -> Explanation:
 class Explainer:
     """Runs the function of a check again until its wrong entry is explained."""
 
-    def __init__(self, check: Check) -> None:
+    def __init__(self, check: GradientCheck) -> None:
         """Explain the result of a check."""
         self.check = check
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking import explanation
-from refgrad.checking.check import Check, Deadline, Method
+from refgrad.checking.check import Deadline, GradientCheck, Method
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
 from refgrad.checking.search import is_strategy, search
-from refgrad.checking.subject import SideEffectError, Subject, quiet
+from refgrad.checking.subject import CheckedFunction, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
@@ -102,7 +102,7 @@ def _report(
     deadline = Deadline(budget)
     try:
         with quiet():
-            subject = Subject(engine, function, arguments)
+            subject = CheckedFunction(engine, function, arguments)
             with subject.chance.kept():
                 report = _checked(subject, options, deadline)
     except SideEffectError as error:
@@ -125,17 +125,17 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
     """Return the trace of a function at some inputs, as far as it can be traced."""
     try:
         with quiet():
-            subject = Subject(engine, function, _arguments(inputs))
+            subject = CheckedFunction(engine, function, _arguments(inputs))
             with subject.chance.kept():
                 return watched(subject)
     except UnsupportedError:
         return None
 
 
-def _checked(subject: Subject, options: _Options, deadline: Deadline) -> GradientReport:
+def _checked(subject: CheckedFunction, options: _Options, deadline: Deadline) -> GradientReport:
     """Return the report on all that the options ask for, up to the first that is not right."""
     choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
-    report = explanation.report(Check(subject, choices, tolerance, options.method, deadline))
+    report = explanation.report(GradientCheck(subject, choices, tolerance, options.method, deadline))
     if report.outcome == "right" and options.order > 1:
         report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=options.order)
     if report.outcome == "right" and options.forward:

@@ -12,7 +12,7 @@ import numpy as np
 from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
 from refgrad.checking.patterns import NEAR
 from refgrad.checking.report import entry_text
-from refgrad.checking.subject import Seeds, Subject
+from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python
@@ -57,7 +57,7 @@ class Sighting:
     missing: bool = False
 
 
-def wrong_entry(subject: Subject, sighting: Sighting, symptoms: Symptoms, method: str) -> str:
+def wrong_entry(subject: CheckedFunction, sighting: Sighting, symptoms: Symptoms, method: str) -> str:
     """Return the whole message about one entry."""
     discrepancy = sighting.discrepancy
     source = "certified" if method == "certified" else "by finite differences"
@@ -131,7 +131,7 @@ def _advice_on_number(observed: float, truth: float) -> str:
     return f"compare the backward rule with the derivative; it gives {ratio:.10g} times what it should"
 
 
-def program(subject: Subject, sighting: Sighting) -> list[str]:
+def program(subject: CheckedFunction, sighting: Sighting) -> list[str]:
     """Return the lines, below the imports, of a program that prints the entry of ``function``'s gradient."""
     discrepancy, seeds, point = sighting.discrepancy, sighting.seeds, sighting.point
     adapter = subject.engine.adapter
@@ -157,7 +157,7 @@ def program(subject: Subject, sighting: Sighting) -> list[str]:
     return lines
 
 
-def _index(subject: Subject, discrepancy: Discrepancy) -> str:
+def _index(subject: CheckedFunction, discrepancy: Discrepancy) -> str:
     """Return code for the index of an entry, with the attribute of its part if it is complex."""
     entry = list(discrepancy.entry or ())
     part = ""
@@ -166,7 +166,7 @@ def _index(subject: Subject, discrepancy: Discrepancy) -> str:
     return (str(entry) if entry else "") + part
 
 
-def _leaf(subject: Subject, i: int, point: Arrays) -> str:
+def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
     given = subject.inputs[i]
     if given.array is None:
         return subject.library.code(given.given) or f"leaves[{i}]"

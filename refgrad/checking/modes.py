@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking import explanation
-from refgrad.checking.check import Check, Deadline
+from refgrad.checking.check import Deadline, GradientCheck
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import Array
 from refgrad.checking.report import GradientReport, unsupported
-from refgrad.checking.subject import Gradients, Pullback, Seeds, SideEffectError, Subject, refuse_other_value
+from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, refuse_other_value
 from refgrad.scenario.formats import FORMATS
 
 BATCH = 3
@@ -25,7 +25,7 @@ SEEDS = 2
 
 
 def higher_orders(  # noqa: PLR0913 (the arguments of a check, and the order)
-    subject: Subject,
+    subject: CheckedFunction,
     report: GradientReport,
     choices: np.random.Generator,
     *,
@@ -37,7 +37,7 @@ def higher_orders(  # noqa: PLR0913 (the arguments of a check, and the order)
     for each in range(2, order + 1):
         subject = derived(subject, choices)
         try:
-            report = explanation.report(Check(subject, choices, tolerance, "differences", deadline))
+            report = explanation.report(GradientCheck(subject, choices, tolerance, "differences", deadline))
         except SubjectError as error:
             if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
                 raise
@@ -48,7 +48,7 @@ def higher_orders(  # noqa: PLR0913 (the arguments of a check, and the order)
     return report
 
 
-def derived(subject: Subject, choices: np.random.Generator) -> Subject:
+def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFunction:
     """Return the gradient as a function of the checked inputs and of the cotangents."""
     pullback = subject.pullback(subject.point)
     chosen = [k for k, active in enumerate(pullback.active) if active]
@@ -59,12 +59,12 @@ def derived(subject: Subject, choices: np.random.Generator) -> Subject:
     ]
     checked = [primals[i] for i in subject.positions]
     function = subject.library.gradient_function(only_checked(subject, chosen), len(checked))
-    result = Subject(subject.engine, function, (*checked, *seeds))
+    result = CheckedFunction(subject.engine, function, (*checked, *seeds))
     result.chance = subject.chance
     return result
 
 
-def forward_report(subject: Subject, choices: np.random.Generator, report: GradientReport) -> GradientReport:
+def forward_report(subject: CheckedFunction, choices: np.random.Generator, report: GradientReport) -> GradientReport:
     """Return the report, or one that forward mode differs from the backward, which is right."""
     modes = Modes(subject, choices)
     directions = [random_array(choices, array.shape) for array in subject.point]
@@ -82,7 +82,7 @@ def forward_report(subject: Subject, choices: np.random.Generator, report: Gradi
     return report
 
 
-def batched_report(subject: Subject, choices: np.random.Generator, report: GradientReport) -> GradientReport:
+def batched_report(subject: CheckedFunction, choices: np.random.Generator, report: GradientReport) -> GradientReport:
     """Return the report, or one that gradients under a batch of cotangents differ from those under each of them."""
     modes = Modes(subject, choices)
     if not modes.differentiable:
@@ -110,7 +110,7 @@ def first_line(error: Exception) -> str:
 class Modes:
     """A function that was run once, and its outputs that can be differentiated."""
 
-    def __init__(self, subject: Subject, choices: np.random.Generator) -> None:
+    def __init__(self, subject: CheckedFunction, choices: np.random.Generator) -> None:
         """Take a function at its point."""
         self.subject = subject
         self.library = subject.library
@@ -187,7 +187,7 @@ class Modes:
         return 2.0 ** -(FORMATS[self.pullback.precision].bits // 2)
 
 
-def only_checked(subject: Subject, chosen: Sequence[int]) -> Callable[..., Any]:
+def only_checked(subject: CheckedFunction, chosen: Sequence[int]) -> Callable[..., Any]:
     """Return the function of the checked inputs alone, with the chosen outputs."""
 
     def function(*primals: Any) -> Any:

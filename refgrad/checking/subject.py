@@ -12,7 +12,7 @@ from warnings import catch_warnings
 
 import numpy as np
 
-from refgrad.checking.libraries import Library, SubjectError, UnsupportedError, library_of
+from refgrad.checking.libraries import SubjectError, TensorLibrary, UnsupportedError, library_of
 from refgrad.checking.libraries.chance import Chance
 from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near
 from refgrad.checking.libraries.trees import tree_of
@@ -68,13 +68,13 @@ class Input:
     checked: bool = False
 
 
-class Subject:
+class CheckedFunction:
     """A function under test, an engine, and the point at which it is tested."""
 
     def __init__(self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
         """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by."""
         self.engine = engine
-        self.library: Library = library_of(engine)
+        self.library: TensorLibrary = library_of(engine)
         parameters = self.library.parameters(function)
         self.parameters = tuple(parameters)
         self.arguments_tree = tree_of(tuple(inputs), self.library.is_tensor)
@@ -99,7 +99,7 @@ class Subject:
         """Return the name of an input."""
         return self.inputs[position].name
 
-    def at(self, point: Arrays) -> Subject:
+    def at(self, point: Arrays) -> CheckedFunction:
         """Return the same function at another point."""
         arguments = list(self.inputs)
         for i, array in zip(self.positions, point, strict=True):
@@ -109,7 +109,7 @@ class Subject:
         other.inputs, other.point = tuple(arguments), point
         return other
 
-    def raised(self) -> Subject | None:
+    def raised(self) -> CheckedFunction | None:
         """Return the same function with all operations in float64, or None if that is impossible."""
         function = self.library.raised(self.function)
         if function is None:
@@ -221,7 +221,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def _read_inputs(library: Library, tree: Any, parameters: dict[str, Any]) -> tuple[Input, ...]:
+def _read_inputs(library: TensorLibrary, tree: Any, parameters: dict[str, Any]) -> tuple[Input, ...]:
     own = _checked(library, tree.leaves, [place[1:].replace("]", "", 1) for place in tree.places])
     more = (_input(library, p, f"the parameter {name!r}", checked=True) for name, p in parameters.items())
     try:
@@ -230,7 +230,7 @@ def _read_inputs(library: Library, tree: Any, parameters: dict[str, Any]) -> tup
         raise UnsupportedError(str(error)) from error
 
 
-def _checked(library: Library, leaves: Sequence[Any], names: Sequence[str]) -> list[Input]:
+def _checked(library: TensorLibrary, leaves: Sequence[Any], names: Sequence[str]) -> list[Input]:
     """Read the leaves. Floating-point leaves are checked; if some require a gradient, only those."""
     tensors = [library.is_tensor(leaf) for leaf in leaves]
     floats = [library.counts_floats and isinstance(leaf, float) and not any(tensors) for leaf in leaves]
@@ -243,7 +243,7 @@ def _checked(library: Library, leaves: Sequence[Any], names: Sequence[str]) -> l
     return [x if x.checked == taken else replace(x, checked=taken) for x, taken in zip(read, chosen, strict=True)]
 
 
-def _input(library: Library, tensor: Any, name: str, *, checked: bool) -> Input:
+def _input(library: TensorLibrary, tensor: Any, name: str, *, checked: bool) -> Input:
     kind = library.kind(tensor)
     return Input(tensor, name, library.read(tensor), kind, checked and kind.floating)
 
@@ -257,7 +257,7 @@ class Pullback:
     outputs: Arrays
     kinds: tuple[Kind, ...]
 
-    def __init__(self, subject: Subject, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
         """Record the function at a point."""
         self.subject = subject
         self.watching = watching
@@ -337,7 +337,7 @@ class Pullback:
 class DirectPullback(Pullback):
     """Pullback of a library that returns gradients without storing them in the leaves."""
 
-    def __init__(self, subject: Subject, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
         """Record the function at a point."""
         super().__init__(subject, point, watching)
         self.returned: list[tuple[int, Any, Array]] = []
@@ -407,7 +407,7 @@ class FunctionalPullback(Pullback):
 
     runs_by_itself = True
 
-    def __init__(self, subject: Subject, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
         """Run the function at a point."""
         super().__init__(subject, point, watching)
         self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
@@ -439,7 +439,7 @@ class FunctionalPullback(Pullback):
         return [self.library.read_gradient(cotangent) for cotangent in cotangents]
 
 
-def pullback_of(subject: Subject, point: Arrays, watching: Watching = unwatched) -> Pullback:
+def pullback_of(subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> Pullback:
     """Return the pullback for the kind of the engine."""
     if isinstance(subject.engine.adapter, FunctionalAdapter):
         return FunctionalPullback(subject, point, watching)

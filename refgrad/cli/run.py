@@ -17,7 +17,7 @@ from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.examination import compare_step, confront
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.interpreter import bounded_values
-from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, lower, required_features
+from refgrad.lifecycle import ExpectedValue, Fails, Gradient, NoGradient, Open, Prediction, lower, required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.native.observation import Observation
@@ -109,7 +109,7 @@ def _due(prediction: Prediction, oracle: CertifiedOracle) -> str:
     match prediction:
         case Fails(kind=kind):
             return f"fail ({kind})"
-        case Value(lowered=lowered):
+        case ExpectedValue(lowered=lowered):
             return f"show {oracle.value(lowered).midpoint.tolist()}"
         case Gradient(leaf=leaf, contributions=contributions):
             return f"show {oracle.gradient(leaf, contributions).midpoint.tolist()}"

@@ -10,7 +10,7 @@ import numpy as np
 from refgrad.engine import errors
 from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Watch
-from refgrad.engine.graph.sweep import Cotangents, Sweep
+from refgrad.engine.graph.sweep import BackwardPass, Cotangents
 from refgrad.engine.graph.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
@@ -103,10 +103,10 @@ def _swept(
     retain_graph: bool | None,
     create_graph: bool,
     targets: list[GraphNode] | None,
-) -> Sweep:
+) -> BackwardPass:
     """Run one backward pass from ``outputs`` to ``targets``, or to all leaves if ``targets`` is None."""
     pending = _pending(outputs, seeds, create_graph)
-    sweep = Sweep(pending, retain=create_graph if retain_graph is None else retain_graph, recorded=create_graph)
+    sweep = BackwardPass(pending, retain=create_graph if retain_graph is None else retain_graph, recorded=create_graph)
     mode = RECORDING.set(create_graph)
     try:
         if targets is None:
@@ -145,7 +145,7 @@ def _seed(output: Tensor, seed: Any, position: int) -> Tensor:
     return seed if seed.dtype == output.dtype else seed.to(output.dtype)
 
 
-def _accumulate(totals: Mapping[AccumulateGrad | Watch, Any], sweep: Sweep, seeds: list[Any]) -> None:
+def _accumulate(totals: Mapping[AccumulateGrad | Watch, Any], sweep: BackwardPass, seeds: list[Any]) -> None:
     """Add to every ``.grad`` its total. All sums are computed before the first is stored, so an error changes none."""
     first = [holder for holder in totals if holder.grad is None]
     updates = dict(zip(first, _separate([totals[holder] for holder in first], sweep.recorded, seeds), strict=True))
@@ -174,7 +174,7 @@ def _separate(totals: list[Any], recorded: bool, seeds: list[Any]) -> list[Tenso
     return tensors
 
 
-def _keep(sweep: Sweep) -> None:
+def _keep(sweep: BackwardPass) -> None:
     """Store the gradients of computed tensors that retain them."""
     for watch, total in sweep.kept:
         watch.grad = total.clone() if watch.grad is None else watch.grad + total

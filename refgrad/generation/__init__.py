@@ -2,7 +2,7 @@
 
 from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.fixed_graphs import (
-    Form,
+    GraphForm,
     Role,
     as_expression,
     small_graph_scenario,
@@ -42,8 +42,8 @@ from refgrad.generation.single_operators.variety import (
 from refgrad.generation.single_operators.views import LAYOUTS, memory_scenarios, memory_scenarios_of_second_order
 
 __all__ = [
-    "ALL_FEATURES", "LAYOUTS", "LIFECYCLE", "LIFECYCLE_OPERATORS", "Choices", "Counterexample", "Dtype", "Form",
-    "GenerationError", "Meeting", "Place", "Profile", "Reach", "Role", "SeededChoices", "applied_twice",
+    "ALL_FEATURES", "LAYOUTS", "LIFECYCLE", "LIFECYCLE_OPERATORS", "Choices", "Counterexample", "Dtype",
+    "GenerationError", "GraphForm", "Meeting", "Place", "Profile", "Reach", "Role", "SeededChoices", "applied_twice",
     "as_expression", "contract_scenario", "contract_scenarios_of_ones", "corner_scenarios",
     "double_backward_scenario", "edge_scenario", "exceptional_places", "find_counterexample", "forward_corners",
     "forward_scenario", "large_scenarios", "lifecycle_profile", "lifecycle_scenario", "meeting", "memory_scenarios",

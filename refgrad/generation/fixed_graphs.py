@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from refgrad.scenario import Apply, Backward, Constant, Delete, Leaf, Read, Scenario, Step
+from refgrad.scenario import Apply, Backward, Constant, DeleteName, Leaf, Read, Scenario, Step
 from refgrad.scenario.rewrite import replaced
 
 Role: TypeAlias = Literal["sum", "product", "smooth"]
@@ -53,7 +53,7 @@ LEAF: Final = Leaf("x", Constant.of(np.array(0.5)), requires_grad=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class GraphForm:
     """Form in which an engine gets a graph: of scalars or ``vectors``, with named results or ``nested`` expressions."""
 
     vectors: bool
@@ -111,7 +111,7 @@ def _relabelled(graph: Graph, of_leaves: tuple[int, ...], order: tuple[int, ...]
     return tuple(rows)
 
 
-def small_graph_scenario(graph: Graph, operators: Mapping[Role, str], form: Form) -> Scenario:
+def small_graph_scenario(graph: Graph, operators: Mapping[Role, str], form: GraphForm) -> Scenario:
     """Return a backward through a graph, with reads of its value and of the gradients of its leaves.
 
     ``operators`` names the operator of each role. Vectors have leaves and a seed of shape (2,). Scalars have leaves of
@@ -139,7 +139,7 @@ def as_expression(scenario: Scenario) -> Scenario:
 
     def with_deletions(step: Apply) -> tuple[Step, ...]:
         gone = (name for name in dict.fromkeys(step.arguments) if name in results and last[name] is step)
-        return (step, *map(Delete, gone))
+        return (step, *map(DeleteName, gone))
 
     return Scenario(replaced(scenario.steps, Apply, with_deletions))
 

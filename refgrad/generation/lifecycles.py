@@ -13,18 +13,18 @@ from typing import Final, TypeAlias
 
 from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.application import random_array
-from refgrad.generation.draft.draft import Draft, Memory, Value
+from refgrad.generation.draft.draft import Draft, Memory, Operand
 from refgrad.generation.profile import Profile
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Grad, Leaf, Read, Scenario, Slice, ZeroGrad
 from refgrad.scenario.steps.kinds import (
     WRITES,
     Action,
-    Delete,
+    DeleteName,
     Detach,
-    Enter,
+    EnterMode,
     Hook,
-    Leave,
+    LeaveMode,
     RequireGrad,
     RetainGrad,
     StopRequiringGrad,
@@ -98,14 +98,14 @@ def lifecycle_profile(
 LIFECYCLE: Final = lifecycle_profile()
 
 
-def some_value(draft: Draft, values: Sequence[Value] | None = None) -> Value:
+def some_value(draft: Draft, values: Sequence[Operand] | None = None) -> Operand:
     """Return one of these values, or of all in scope. Late ones and touched ones are more likely."""
     offered = draft.values if values is None else values
     touched = [value for value in offered if value.touched]
     return draft.choices.choice([*offered[-3:], *offered[-3:], *offered, *touched, *touched])
 
 
-def recorded_values(draft: Draft) -> list[Value]:
+def recorded_values(draft: Draft) -> list[Operand]:
     """Return the values in scope that require grad."""
     return [value for value in draft.values if value.requires_grad]
 
@@ -129,7 +129,7 @@ def add_leaf(draft: Draft, *, requires_grad: bool) -> None:
     """Add a leaf of the base shape, or sometimes a scalar."""
     shape = draft.base if draft.choices.boolean(0.8) else ()
     step = Leaf(new_name(draft, "x"), random_constant(draft, shape), requires_grad)
-    value = Value(shape, requires_grad, Memory(*NUMBERS), is_leaf=True, differentiable=requires_grad)
+    value = Operand(shape, requires_grad, Memory(*NUMBERS), is_leaf=True, differentiable=requires_grad)
     draft.define(value, step)
 
 
@@ -138,11 +138,11 @@ def add_another_leaf(draft: Draft) -> None:
     add_leaf(draft, requires_grad=draft.choices.boolean(0.7))
 
 
-def add_result(draft: Draft, operator: str, operands: tuple[Value, ...], shape: Shape, bound: float) -> None:
+def add_result(draft: Draft, operator: str, operands: tuple[Operand, ...], shape: Shape, bound: float) -> None:
     """Apply an operator whose result has this shape, and entries of a magnitude up to ``bound``."""
     requires_grad = draft.records and any(operand.requires_grad for operand in operands)
     step = Apply(new_name(draft, "a"), operator, tuple(operand.name for operand in operands))
-    draft.define(Value(shape, requires_grad, Memory.up_to(bound)), step)
+    draft.define(Operand(shape, requires_grad, Memory.up_to(bound)), step)
 
 
 def apply_unary(draft: Draft) -> None:
@@ -186,7 +186,7 @@ def add_view(draft: Draft) -> None:
     if not draft.profile.allows("reshape"):
         return
     step = Apply(new_name(draft, "v"), "reshape", (x.name,), (("shape", x.shape),))
-    draft.define(Value(x.shape, x.requires_grad and draft.records, x.memory), step)
+    draft.define(Operand(x.shape, x.requires_grad and draft.records, x.memory), step)
     x.memory.viewed = True
 
 
@@ -195,7 +195,7 @@ def detach(draft: Draft) -> None:
     source = some_value(draft)
     source.touched = True
     step = Detach(new_name(draft, "d"), source.name)
-    draft.define(Value(source.shape, requires_grad=False, memory=source.memory), step)
+    draft.define(Operand(source.shape, requires_grad=False, memory=source.memory), step)
 
 
 def backward(draft: Draft) -> None:
@@ -211,7 +211,7 @@ def backward_again(draft: Draft) -> None:
         backward_from(draft, draft.choices.choice(started))
 
 
-def backward_from(draft: Draft, output: Value) -> None:
+def backward_from(draft: Draft, output: Operand) -> None:
     """Run backward from this value, with or without a seed, and with or without ``retain_graph``."""
     retain_graph = "retain_graph" in draft.profile.features and draft.choices.boolean(0.6)
     output.started = output.touched = True
@@ -236,10 +236,10 @@ def record_gradient(draft: Draft) -> None:
     if leaves and usable:
         output, leaf = draft.choices.choice(usable[-LATEST:]), draft.choices.choice(leaves)
         step = Grad(new_name(draft, "h"), output.name, leaf.name, _seed(draft, output))
-        draft.define(Value(leaf.shape, requires_grad=True, memory=Memory.up_to(LARGEST, viewed=True)), step)
+        draft.define(Operand(leaf.shape, requires_grad=True, memory=Memory.up_to(LARGEST, viewed=True)), step)
 
 
-def _seed(draft: Draft, output: Value) -> Constant | None:
+def _seed(draft: Draft, output: Operand) -> Constant | None:
     if not draft.profile.seeds:
         return None
     if misuses(draft) and draft.choices.boolean(0.3):
@@ -268,7 +268,7 @@ def overwrite(draft: Draft) -> None:
         _write(draft, target, draft.choices.choice(possible), operand, index)
 
 
-def _may_change(value: Value, draft: Draft) -> bool:
+def _may_change(value: Operand, draft: Draft) -> bool:
     return not (draft.records and value.is_leaf and value.requires_grad)
 
 
@@ -276,7 +276,7 @@ def _fits(operand: Shape, target: Shape, index: Index | None) -> bool:
     return not operand or (index is None and operand == target)
 
 
-def _bound(action: Action, target: Value, operand: Value) -> float:
+def _bound(action: Action, target: Operand, operand: Operand) -> float:
     """Return a bound on the magnitude of the result. It is too large for a copy of a tensor onto itself."""
     match action:
         case "add":
@@ -286,7 +286,7 @@ def _bound(action: Action, target: Value, operand: Value) -> float:
     return LARGEST + 1 if operand is target else operand.memory.bound
 
 
-def _write(draft: Draft, target: Value, action: Action, operand: Value, index: Index | None) -> None:
+def _write(draft: Draft, target: Operand, action: Action, operand: Operand, index: Index | None) -> None:
     draft.steps.append(Write(target.name, action, operand.name, index))
     target.touched = True
     target.memory.grow(_bound(action, target, operand))
@@ -312,7 +312,7 @@ def add_hook(draft: Draft) -> None:
     hook_into(draft, some_value(draft) if misuses(draft) or not usable else some_value(draft, usable))
 
 
-def hook_into(draft: Draft, value: Value) -> None:
+def hook_into(draft: Draft, value: Operand) -> None:
     """Add a hook to the gradient of a tensor, which observes or scales it."""
     factor = draft.choices.choice([None, None, 2.0, -0.5])
     hook = new_name(draft, "g")
@@ -354,20 +354,20 @@ def enter_region(draft: Draft) -> None:
     """Enter a region that records nothing, or, if the engine has them, one that records."""
     both = ["no_grad", "no_grad", "enable_grad"] if "enable_grad" in draft.profile.features else ["no_grad"]
     mode = draft.choices.choice(both)
-    draft.steps.append(Enter("no_grad" if mode == "no_grad" else "enable_grad"))
+    draft.steps.append(EnterMode("no_grad" if mode == "no_grad" else "enable_grad"))
     draft.regions.append(mode == "enable_grad")
 
 
 def leave_region(draft: Draft) -> None:
     """Leave the innermost region, if there is one, perhaps by an error."""
     if draft.regions:
-        draft.steps.append(Leave(draft.choices.boolean(0.4)))
+        draft.steps.append(LeaveMode(draft.choices.boolean(0.4)))
         draft.regions.pop()
 
 
 def update(draft: Draft) -> None:
     """Overwrite a tensor while nothing is recorded, as optimizers do."""
-    draft.steps.append(Enter("no_grad"))
+    draft.steps.append(EnterMode("no_grad"))
     draft.regions.append(False)
     overwrite(draft)
     leave_region(draft)
@@ -390,7 +390,7 @@ def delete(draft: Draft) -> None:
     """Delete the name of a value, unless there are few values."""
     if len(draft.values) > FEWEST:
         value = some_value(draft)
-        draft.steps.append(Delete(value.name))
+        draft.steps.append(DeleteName(value.name))
         draft.values.remove(value)
 
 

@@ -36,7 +36,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class FirstFailure:
     """Number of scenarios that were tried, including the failing one, and the first failure."""
 
     examples: int
@@ -52,7 +52,7 @@ def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
     key: str = "",
     shrink_limit: int = LIMIT,
     prepare: Callable[[Sequence[Scenario]], object] | None = None,
-) -> SearchResult:
+) -> FirstFailure:
     """Try scenarios until one fails, and shrink it.
 
     At most ``max_examples`` scenarios are tried. Hypothesis draws their seeds, which depend on ``seed`` and ``key``.
@@ -62,8 +62,8 @@ def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
     seeds = [mixed(number, seed, key) for number in drawn_seeds(seed, max_examples)]
     for examples, (number, scenario) in enumerate(_made(make, seeds, prepare), 1):
         if fails(scenario):
-            return SearchResult(examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
-    return SearchResult(len(seeds), None)
+            return FirstFailure(examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
+    return FirstFailure(len(seeds), None)
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -20,7 +20,7 @@ from flint import arb
 from refgrad.generation.attributes.rules import choose_attributes
 from refgrad.generation.choices import SeededChoices
 from refgrad.generation.profile import STANDARD
-from refgrad.lifecycle import Gradient, Value, lower
+from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import CertifiedOracle
@@ -132,9 +132,9 @@ def _errors(engine: Engine, row: Operator, points: Points, dtype: str) -> Iterat
     lowered = lower(_scenario(row, points, dtype), engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, dtype)
     for each, seen in zip(lowered.predictions, observe(lowered.scenario, engine), strict=True):
-        if not isinstance(each, Value | Gradient) or seen.array is None or seen.array.shape != points.shape[:1]:
+        if not isinstance(each, ExpectedValue | Gradient) or seen.array is None or seen.array.shape != points.shape[:1]:
             continue
-        if isinstance(each, Value):
+        if isinstance(each, ExpectedValue):
             yield _compared("value", points, seen.array, oracle.value(each.lowered))
         else:
             yield _compared(f"slope by {each.leaf}", points, seen.array, oracle.gradient(each.leaf, each.contributions))

@@ -10,7 +10,7 @@ from typing import Any
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact, Lacks, Written
+from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact, Lacks, SeedWrite
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.regressions import regressions
@@ -130,7 +130,7 @@ class Bench:
 
     def _shown(self, demonstration: Demonstration) -> Shown:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
-        seeds = isinstance(finding.fact, Written)
+        seeds = isinstance(finding.fact, SeedWrite)
         sometimes = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
         return Shown(

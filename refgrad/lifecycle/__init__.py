@@ -5,8 +5,9 @@ from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.predictions import (
     Contribution,
     ErrorKind,
+    ExpectedFlag,
+    ExpectedValue,
     Fails,
-    Flag,
     Gradient,
     NoGradient,
     Open,
@@ -14,15 +15,15 @@ from refgrad.lifecycle.predictions import (
     Scales,
     Seen,
     Succeeds,
-    Value,
 )
 from refgrad.lifecycle.requirements import required_features
 
 __all__ = [
     "Contribution",
     "ErrorKind",
+    "ExpectedFlag",
+    "ExpectedValue",
     "Fails",
-    "Flag",
     "Gradient",
     "Lowered",
     "NoGradient",
@@ -32,7 +33,6 @@ __all__ = [
     "Scales",
     "Seen",
     "Succeeds",
-    "Value",
     "lower",
     "predict",
     "required_features",

@@ -26,20 +26,20 @@ from refgrad.lifecycle.flags import FlagRules
 from refgrad.lifecycle.graph import GraphNode
 from refgrad.lifecycle.memory import may_share
 from refgrad.lifecycle.policy import Policy
-from refgrad.lifecycle.predictions import Fails, Flag, Open, Prediction, Seen, Succeeds, Value
+from refgrad.lifecycle.predictions import ExpectedFlag, ExpectedValue, Fails, Open, Prediction, Seen, Succeeds
 from refgrad.lifecycle.tensors import TensorState
 from refgrad.lifecycle.writing import Extent, extent_of
 from refgrad.operators import operator_table
 from refgrad.scenario import (
     Apply,
     Backward,
-    Delete,
+    DeleteName,
     Detach,
-    Enter,
+    EnterMode,
     Grad,
     Jvp,
     Leaf,
-    Leave,
+    LeaveMode,
     Read,
     RequireGrad,
     RetainGrad,
@@ -110,9 +110,9 @@ class Model(FlagRules):
                 return self.reverse_mode.backward(self.tensors[step.output], step)
             case Write():
                 return self.write(step)
-            case Enter(mode=mode):
+            case EnterMode(mode=mode):
                 self.regions.append(mode == "enable_grad")
-            case Leave():
+            case LeaveMode():
                 self.regions.pop()
             case RequireGrad(name=name):
                 return self.require(self.tensors[name])
@@ -129,7 +129,7 @@ class Model(FlagRules):
                 return self.retain(self.tensors[name])
             case ZeroGrad(name=name):
                 self.tensors[name].reset(to_zeros=step.to_zeros)
-            case Delete():
+            case DeleteName():
                 pass
             case Read(name=name):
                 return self.read(step)
@@ -316,16 +316,16 @@ class Model(FlagRules):
         tensor = self.tensors[step.name]
         match step.what:
             case "value":
-                return Value(tensor.name, "" if tensor.value == tensor.name else tensor.value)
+                return ExpectedValue(tensor.name, "" if tensor.value == tensor.name else tensor.value)
             case "grad":
                 return Open() if self.is_left_to_the_engine(tensor) else tensor.gradient_prediction()
             case _ if self.may_be_constant(tensor.node):
                 return Open()
             case "requires_grad":
-                return Flag(tensor.node is not None)
+                return ExpectedFlag(tensor.node is not None)
             case "is_leaf":
-                return Flag(tensor.is_leaf)
-        return Flag(not tensor.is_leaf)
+                return ExpectedFlag(tensor.is_leaf)
+        return ExpectedFlag(not tensor.is_leaf)
 
 
 def _renamed(vjp: Vjp, names: dict[str, str]) -> Vjp:

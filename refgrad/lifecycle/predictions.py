@@ -41,7 +41,7 @@ class Fails:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ExpectedValue:
     """The step shows the value of ``name``, which in the lowered scenario is that of ``version`` if it has one."""
 
     name: str
@@ -54,7 +54,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class ExpectedFlag:
     """The step shows a flag with this value."""
 
     holds: bool
@@ -89,4 +89,4 @@ class Seen:
     calls: tuple[Contribution, ...]
 
 
-Prediction = Succeeds | Open | Fails | Value | Flag | NoGradient | Gradient | Seen
+Prediction = Succeeds | Open | Fails | ExpectedValue | ExpectedFlag | NoGradient | Gradient | Seen

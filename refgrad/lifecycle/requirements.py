@@ -13,7 +13,7 @@ from refgrad.scenario import (
     Apply,
     Backward,
     Detach,
-    Enter,
+    EnterMode,
     Grad,
     Hook,
     Jvp,
@@ -76,7 +76,7 @@ def _needed_by(step: Step) -> Iterator[str]:
             yield "seed"
         case Write():
             yield "in_place" if step.index is None else "in_place_at_index"
-        case Enter(mode=mode):
+        case EnterMode(mode=mode):
             yield mode
         case ZeroGrad():
             yield "zero_grad_to_zeros" if step.to_zeros else "zero_grad"

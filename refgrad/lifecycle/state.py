@@ -9,10 +9,10 @@ from refgrad.lifecycle.memory import MemoryPieces
 from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.reverse_mode import ReverseMode
 from refgrad.lifecycle.tensors import HookState, TensorState
-from refgrad.scenario import Detach, Enter, Read, RequireGrad, RetainGrad, Scenario, StopRequiringGrad, Write
+from refgrad.scenario import Detach, EnterMode, Read, RequireGrad, RetainGrad, Scenario, StopRequiringGrad, Write
 from refgrad.scenario import Hook as HookStep
 
-CHANGES = Detach | Enter | RequireGrad | StopRequiringGrad | Write | HookStep | RetainGrad
+CHANGES = Detach | EnterMode | RequireGrad | StopRequiringGrad | Write | HookStep | RetainGrad
 
 
 class State:

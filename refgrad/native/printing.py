@@ -8,7 +8,7 @@ from refgrad.lifecycle import Fails, predict
 from refgrad.native.languages import Language
 from refgrad.native.program import Group
 from refgrad.native.statements import Enter, Leave
-from refgrad.scenario import Leave as LeaveStep
+from refgrad.scenario import LeaveMode as LeaveStep
 from refgrad.scenario import Scenario
 
 

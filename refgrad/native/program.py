@@ -46,11 +46,11 @@ from refgrad.scenario import (
     Unhook,
     ZeroGrad,
 )
-from refgrad.scenario import Delete as DeleteStep
+from refgrad.scenario import DeleteName as DeleteStep
 from refgrad.scenario import Detach as DetachStep
-from refgrad.scenario import Enter as EnterStep
+from refgrad.scenario import EnterMode as EnterStep
 from refgrad.scenario import Hook as HookStep
-from refgrad.scenario import Leave as LeaveStep
+from refgrad.scenario import LeaveMode as LeaveStep
 from refgrad.scenario import Write as WriteStep
 from refgrad.scenario.promotion import floating_dtypes, promoted
 from refgrad.scenario.rewrite import needed

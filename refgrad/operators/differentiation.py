@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from refgrad.operators.expression import COMPARISONS, Expression, ExpressionError, is_exact
+from refgrad.operators.expression import COMPARISONS, Formula, FormulaError, is_exact
 from refgrad.operators.functions import FUNCTIONS
 
 INFIX: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
@@ -25,7 +25,7 @@ Partials = tuple[str, ...]
 
 
 def differentiate(
-    formula: Expression, arguments: tuple[str, ...], parameters: tuple[str, ...], system: Mapping[str, Any]
+    formula: Formula, arguments: tuple[str, ...], parameters: tuple[str, ...], system: Mapping[str, Any]
 ) -> Callable[..., tuple[Any, ...]]:
     """Compile ``formula`` to a function of ``arguments + parameters`` returning ``(value, partial, …)``.
 
@@ -40,7 +40,7 @@ def differentiate(
 
 
 def differentiate_along(
-    formula: Expression, arguments: tuple[str, ...], moving: tuple[str, ...], system: Mapping[str, Any]
+    formula: Formula, arguments: tuple[str, ...], moving: tuple[str, ...], system: Mapping[str, Any]
 ) -> Callable[..., tuple[Any, Any]]:
     """Compile ``formula`` to a function that returns its value and its derivative along a line.
 
@@ -58,7 +58,7 @@ def differentiate_along(
     return namespace["derivative"]  # type: ignore[no-any-return]
 
 
-def value_and_partials(formula: Expression, arguments: tuple[str, ...], parameters: tuple[str, ...] = ()) -> str:
+def value_and_partials(formula: Formula, arguments: tuple[str, ...], parameters: tuple[str, ...] = ()) -> str:
     """Return the Python source of the function that :func:`differentiate` compiles.
 
     Parameters are converted to numbers of the system, since Python would divide its own numbers in 53 bits.
@@ -124,7 +124,7 @@ class _Block:
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return self.branch(self.condition(test, environment), then, otherwise, environment)
         message = f"{ast.unparse(node)!r} cannot be differentiated"
-        raise ExpressionError(message)
+        raise FormulaError(message)
 
     def arithmetic(self, operation: ast.operator, left: _Dual, right: _Dual, exponent: ast.expr) -> _Dual:
         a, b = left.value, right.value

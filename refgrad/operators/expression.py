@@ -34,18 +34,18 @@ OPERATORS: tuple[type[ast.AST], ...] = (
 )
 
 
-class ExpressionError(UserError):
+class FormulaError(UserError):
     """A formula uses something that the language does not have."""
 
 
 @dataclass(frozen=True)
-class Expression:
+class Formula:
     """A formula, validated at construction; two formulas are equal if their texts are."""
 
     source: str
 
     def __post_init__(self) -> None:
-        """Raise ExpressionError if the formula uses anything outside the language."""
+        """Raise FormulaError if the formula uses anything outside the language."""
         for node in ast.walk(self.tree):
             _check(node, self.source)
 
@@ -56,7 +56,7 @@ class Expression:
             return ast.parse(self.source, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # null bytes, deep nesting
             problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
-            raise ExpressionError(f"formula {shortened(self.source, 200)!r} does not parse: {problem}") from error
+            raise FormulaError(f"formula {shortened(self.source, 200)!r} does not parse: {problem}") from error
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -93,7 +93,7 @@ class Expression:
         unknown = self.names - set(parameters)
         if unknown:
             message = f"formula {self.source!r} uses {sorted(unknown)}, which is not among {list(parameters)}"
-            raise ExpressionError(message)
+            raise FormulaError(message)
         calls = self.folded_calls if system["number"] is float else self.calls
         text = f"lambda {', '.join(parameters)}: {calls}"
         return eval(compile(text, f"<formula {self.source}>", "eval"), dict(system))  # type: ignore[no-any-return]
@@ -108,18 +108,18 @@ def _check(node: ast.AST, source: str) -> None:
     match node:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             if name not in FUNCTIONS:
-                raise ExpressionError(f"formula {source!r} calls {name!r}, which the vocabulary does not have")
+                raise FormulaError(f"formula {source!r} calls {name!r}, which the vocabulary does not have")
             if len(arguments) != len(FUNCTIONS[name].parameters):
-                raise ExpressionError(f"formula {source!r} calls {name!r} with {len(arguments)} arguments")
+                raise FormulaError(f"formula {source!r} calls {name!r} with {len(arguments)} arguments")
         case ast.Compare(ops=[_]) | ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.BoolOp() | ast.Name():
             return
         case ast.Constant(value=bool() | int() | float() as value):
             if not isfinite(value):
-                raise ExpressionError(f"formula {source!r} has a number that is not finite")
+                raise FormulaError(f"formula {source!r} has a number that is not finite")
         case _ if isinstance(node, OPERATORS):
             return
         case _:
-            raise ExpressionError(f"formula {source!r} uses {type(node).__name__}, which the language does not have")
+            raise FormulaError(f"formula {source!r} uses {type(node).__name__}, which the language does not have")
 
 
 class _ToCalls(ast.NodeTransformer):

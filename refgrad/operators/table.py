@@ -14,7 +14,7 @@ from refgrad.documents import read_toml
 from refgrad.errors import UserError
 from refgrad.operators.composite import Composite
 from refgrad.operators.composites import COMPOSITES
-from refgrad.operators.expression import Expression, ExpressionError
+from refgrad.operators.expression import Formula, FormulaError
 from refgrad.operators.structure import Structure
 from refgrad.operators.structures import STRUCTURES
 from refgrad.specification import specs_directory
@@ -123,11 +123,11 @@ class Operator:
     attributes: tuple[Attribute, ...] = ()
     operands: Operands = "any"
     shapes: tuple[str, ...] = ()
-    formula: Expression | None = None
-    forward: Expression | None = None
-    rounding: Expression | None = None
-    partials: Mapping[str, Expression] = field(default_factory=dict)
-    domain: Expression | None = None
+    formula: Formula | None = None
+    forward: Formula | None = None
+    rounding: Formula | None = None
+    partials: Mapping[str, Formula] = field(default_factory=dict)
+    domain: Formula | None = None
     samples: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     stress_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     structure: Structure | None = None
@@ -324,13 +324,13 @@ class _RowReader:
         if set(operator.samples) != set(operator.differentiable_arguments):
             raise self.error(f"needs a sample range for each of {list(operator.differentiable_arguments)}")
 
-    def required(self, source: str) -> Expression:
+    def required(self, source: str) -> Formula:
         try:
-            return Expression(source)
-        except ExpressionError as error:
+            return Formula(source)
+        except FormulaError as error:
             raise self.error(str(error)) from error
 
-    def expression(self, source: str | None) -> Expression | None:
+    def expression(self, source: str | None) -> Formula | None:
         return None if source is None else self.required(source)
 
     def argument(self, text: str) -> Argument:

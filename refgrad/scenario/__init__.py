@@ -7,14 +7,14 @@ from refgrad.scenario.scenario import Scenario, parse
 from refgrad.scenario.steps.kinds import (
     Apply,
     Backward,
-    Delete,
+    DeleteName,
     Detach,
-    Enter,
+    EnterMode,
     Grad,
     Hook,
     Jvp,
     Leaf,
-    Leave,
+    LeaveMode,
     Read,
     RequireGrad,
     RetainGrad,
@@ -26,7 +26,7 @@ from refgrad.scenario.steps.kinds import (
 from refgrad.scenario.steps.step import Step
 
 __all__ = [
-    "Apply", "AttributeValue", "Backward", "Constant", "Delete", "Detach", "Enter", "Grad", "Hook", "Jvp", "Leaf",
-    "Leave", "Read", "RequireGrad", "RetainGrad", "Scenario", "ScenarioError", "Slice", "Step", "StopRequiringGrad",
-    "Unhook", "Write", "ZeroGrad", "parse",
+    "Apply", "AttributeValue", "Backward", "Constant", "DeleteName", "Detach", "EnterMode", "Grad", "Hook", "Jvp",
+    "Leaf", "LeaveMode", "Read", "RequireGrad", "RetainGrad", "Scenario", "ScenarioError", "Slice", "Step",
+    "StopRequiringGrad", "Unhook", "Write", "ZeroGrad", "parse",
 ]  # fmt: skip

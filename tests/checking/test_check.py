@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.checking.check import STRETCH, Check
+from refgrad.checking.check import STRETCH, GradientCheck
 
 
 def balanced(rates: list[float]) -> list[float]:
@@ -19,7 +19,7 @@ def balanced(rates: list[float]) -> list[float]:
         outputs=[np.zeros(len(rates))],
         storable=lambda seed, _output: seed,
     )
-    (weights,) = Check.balanced(check, (np.ones(len(rates)),))
+    (weights,) = GradientCheck.balanced(check, (np.ones(len(rates)),))
     assert weights is not None
     return weights.tolist()  # type: ignore[no-any-return]
 

@@ -11,7 +11,7 @@ import pytest
 from refgrad import check_gradients
 from refgrad.checking import differences, explanation
 from refgrad.checking.differences import UserFunction, _finest
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.oracles.slopes.claim import DifferencesJudge
@@ -54,7 +54,7 @@ def test_a_function_of_float32_is_looked_at_in_float64_where_that_agrees_to_a_hu
     def function(x: Array) -> Array:
         return np.asarray(x * x * x.dtype.type(1 + error if x.dtype == np.float64 else 1.0))
 
-    subject = Subject(start(find_adapter("autograd")), function, [np.array([1.5], dtype=np.float32)])
+    subject = CheckedFunction(start(find_adapter("autograd")), function, [np.array([1.5], dtype=np.float32)])
     function_at_point = UserFunction(subject, subject.values(subject.point))
     assert [array.dtype.name for array in function_at_point.arrays] == [dtype]
 
@@ -113,7 +113,7 @@ def test_a_gradient_may_be_off_by_its_own_noise_and_by_no_more(error: float, exp
 
 
 def judge_of(forward: Any, *numbers: float) -> DifferencesJudge:
-    subject = Subject(start(find_adapter("autograd")), forward, [np.array(numbers)])
+    subject = CheckedFunction(start(find_adapter("autograd")), forward, [np.array(numbers)])
     return DifferencesJudge(UserFunction(subject, subject.values(subject.point)), np.random.default_rng(0))
 
 

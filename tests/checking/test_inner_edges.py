@@ -10,7 +10,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking import search
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing import inner_edges
 from refgrad.checking.tracing.inner_edges import Watched, bisected, root, watched
 from refgrad.native.adapter import find_adapter
@@ -49,7 +49,7 @@ def test_a_rule_that_is_wrong_at_an_inner_edge_is_found(name: str, monkeypatch: 
 
 
 def seen(function: Function, *arrays: Any, engine: str = "autograd") -> Watched:
-    found = watched(Subject(start(find_adapter(engine)), function, arrays))
+    found = watched(CheckedFunction(start(find_adapter(engine)), function, arrays))
     assert found is not None
     return found
 
@@ -77,7 +77,7 @@ def test_a_function_without_edges_has_none() -> None:
 
 
 def test_what_cannot_be_watched_is_not() -> None:
-    assert watched(Subject(start(find_adapter("autograd")), lambda x: x, (np.array([1j]),))) is None
+    assert watched(CheckedFunction(start(find_adapter("autograd")), lambda x: x, (np.array([1j]),))) is None
 
 
 def test_an_operator_that_no_entry_moves_stays_where_it_is() -> None:

@@ -13,7 +13,7 @@ import pytest
 from refgrad import check_gradients
 from refgrad.checking.messages import Sighting, Symptoms, _output_text, advice, program
 from refgrad.checking.report import describe_inconclusive
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.oracles import Discrepancy
@@ -203,7 +203,7 @@ def test_the_outputs_that_take_part_are_told(seeds: tuple[Any, ...], told: str) 
 
 
 def test_the_program_goes_backward_from_an_output_whose_seed_is_not_all_zeros() -> None:
-    subject = Subject(start(find_adapter("refgrad")), lambda x: (x, x, x), [np.array(1.5)])
+    subject = CheckedFunction(start(find_adapter("refgrad")), lambda x: (x, x, x), [np.array(1.5)])
     wrong = Discrepancy("wrong", 0, (), 2.0, 1.0, 1.0, "1.0")
     lines = program(subject, Sighting(wrong, (None, np.array(0.0), np.array(1.0)), (np.array(1.5),)))
     assert [line.partition(".backward(")[0] for line in lines if ".backward(" in line] == ["outputs[2]"]

@@ -9,7 +9,7 @@ import pytest
 
 from refgrad import GradientError, check_gradients
 from refgrad.checking import InconclusiveError
-from refgrad.checking.check import Check
+from refgrad.checking.check import GradientCheck
 from refgrad.checking.gradients import FAILED
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -123,7 +123,7 @@ def test_a_mistake_of_the_check_itself_is_told_with_how_to_report_it(monkeypatch
     def mistaken(*_: Any) -> Any:
         raise ZeroDivisionError("a mistake of ours")
 
-    monkeypatch.setattr(Check, "run", mistaken)
+    monkeypatch.setattr(GradientCheck, "run", mistaken)
     with pytest.raises(InconclusiveError) as caught:
         check_gradients(torch.exp, at(1.0))
     report = caught.value.report

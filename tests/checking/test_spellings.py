@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.subject import Subject, quiet
+from refgrad.checking.subject import CheckedFunction, quiet
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
@@ -31,7 +31,7 @@ UNREAD = frozenset({
 
 def traced(engine: Engine, operator: str) -> Trace:
     """Trace an operator in the words of an engine, applied to the leaves of a scenario."""
-    subject = Subject(engine, *function_of(engine, operator))
+    subject = CheckedFunction(engine, *function_of(engine, operator))
     with quiet():
         return trace(subject, subject.pullback(subject.point).outputs)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import refgrad.engine
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from tests.native.reference import ADAPTER
@@ -17,8 +17,8 @@ from tests.native.reference import ADAPTER
 engine: Any = refgrad.engine
 
 
-def subject(function: Any, *inputs: Any, name: str = "refgrad") -> Subject:
-    return Subject(start(find_adapter(name)), function, inputs)
+def subject(function: Any, *inputs: Any, name: str = "refgrad") -> CheckedFunction:
+    return CheckedFunction(start(find_adapter(name)), function, inputs)
 
 
 @pytest.mark.parametrize("make", [np.array, engine.tensor])
@@ -65,6 +65,6 @@ def test_gradients_of_one_backward_stay_when_the_next_is_run() -> None:
 
 def test_gradients_that_are_zeroed_where_they_are_were_read_before() -> None:
     adapter = replace(ADAPTER, gradient="{leaf}.grad.detach().numpy()", zero_grad="{leaf}.grad.zero_()")
-    kept = Subject(start(adapter), lambda x: x * 2, [np.array([1.0])])
+    kept = CheckedFunction(start(adapter), lambda x: x * 2, [np.array([1.0])])
     gradients = kept.pullback(kept.point).gradients((np.array([1.0]),))
     assert [gradient.tolist() for gradient in gradients if gradient is not None] == [[2.0]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import refgrad.engine
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.checking.tracing.numpy_array import TracedArray, translator
 from refgrad.checking.tracing.recorder import Recorder
@@ -39,7 +39,7 @@ EVERYWHERE: dict[str, Function] = {
 
 
 def traced(function: Function, *arrays: Any, name: str = "refgrad") -> Trace:
-    subject = Subject(start(find_adapter(name)), function, arrays)
+    subject = CheckedFunction(start(find_adapter(name)), function, arrays)
     return trace(subject, subject.pullback(subject.point).outputs)
 
 
@@ -51,7 +51,7 @@ def test_a_function_of_operators_of_the_table_is_traced(kind: str, name: str) ->
     function = EVERYWHERE[kind]
     found = traced(function, X, name=name)
     value = evaluate(found.scenario, Float64())[found.outputs[0]]
-    expected = Subject(start(find_adapter(name)), function, (X,)).values((X,))[0]
+    expected = CheckedFunction(start(find_adapter(name)), function, (X,)).values((X,))[0]
     np.testing.assert_allclose(value, expected, rtol=1e-14)
 
 
@@ -80,7 +80,7 @@ def test_the_scenario_of_a_function() -> None:
 def test_the_reason_why_a_function_of_numpy_is_not_traced(function: Function, reason: str) -> None:
     autograd_numpy = pytest.importorskip("autograd.numpy", reason="needs refgrad[autograd]")
     library = np if "accumulate" in reason else autograd_numpy
-    subject = Subject(start(find_adapter("autograd")), lambda x: function(library, x), (X,))
+    subject = CheckedFunction(start(find_adapter("autograd")), lambda x: function(library, x), (X,))
     outputs = subject.values(subject.point)
     with pytest.raises(Untraceable) as caught:
         trace(subject, outputs)
@@ -95,20 +95,20 @@ def test_a_function_that_smuggles_a_value_out_of_sight_is_not_believed() -> None
             kept.append(float(x.numpy()[0]) if isinstance(x.array, np.ndarray) and x.node is None else 0.5)
         return x * (x.array[0] if isinstance(x.array, np.ndarray) else 0.5)
 
-    subject = Subject(start(find_adapter("refgrad")), smuggling, (np.array([0.5, 2.0]),))
+    subject = CheckedFunction(start(find_adapter("refgrad")), smuggling, (np.array([0.5, 2.0]),))
     with pytest.raises(Untraceable, match="output 0 is not what its trace gives at a point nearby"):
         trace(subject, (np.array([0.25, 1.0]),))
 
 
 def test_a_trace_with_other_values_is_not_believed() -> None:
-    subject = Subject(start(find_adapter("refgrad")), lambda x: x * 2, (np.array([0.5]),))
+    subject = CheckedFunction(start(find_adapter("refgrad")), lambda x: x * 2, (np.array([0.5]),))
     with pytest.raises(Untraceable, match="output 0 is not what its trace gives"):
         trace(subject, (np.array([1.5]),))
 
 
 @pytest.mark.parametrize(("ulps", "believed"), [(2, True), (100, False)])
 def test_a_trace_is_believed_whose_values_are_a_few_roundings_off(ulps: int, *, believed: bool) -> None:
-    subject = Subject(start(find_adapter("refgrad")), lambda x: x * 2, (np.array([0.5]),))
+    subject = CheckedFunction(start(find_adapter("refgrad")), lambda x: x * 2, (np.array([0.5]),))
     outputs = (np.array([1.0 + ulps * 2.0**-52]),)
     if believed:
         assert trace(subject, outputs).outputs == ("a1",)
@@ -124,7 +124,7 @@ def test_a_value_that_was_missed_shows_in_ten_digits(part: float, *, believed: b
     def smuggling(x: Any) -> Any:
         return x + part * (float(x.array[0]) if isinstance(x.array, np.ndarray) else 0.5)
 
-    subject = Subject(start(find_adapter("refgrad")), smuggling, (np.array([0.5]),))
+    subject = CheckedFunction(start(find_adapter("refgrad")), smuggling, (np.array([0.5]),))
     outputs = (np.array([0.5 + part * 0.5]),)
     if believed:
         assert trace(subject, outputs).outputs == ("a1",)
@@ -196,7 +196,7 @@ def test_only_what_may_hide_a_value_is_run_again_nearby(constant: bool, runs: in
         called.append(1)
         return x * (other if constant else 3.0)
 
-    subject = Subject(start(find_adapter("torch")), function, (X,))
+    subject = CheckedFunction(start(find_adapter("torch")), function, (X,))
     trace(subject, (X * (1.0 if constant else 3.0),))
     assert len(called) == runs
 
@@ -213,6 +213,6 @@ def test_a_value_that_leaves_pytorch_unseen_is_no_constant(way: str) -> None:
             return x * torch.func.grad(lambda y: (y**3).sum())(x.detach())
         return x * torch.from_numpy(np.asarray(x.detach()) * 2)
 
-    subject = Subject(start(find_adapter("torch")), function, (X,))
+    subject = CheckedFunction(start(find_adapter("torch")), function, (X,))
     with pytest.raises(Untraceable):
         trace(subject, subject.values(subject.point))

@@ -15,7 +15,7 @@ from refgrad.grading.judging.examination import examine
 from refgrad.lifecycle import Fails, Open, predict
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
-from refgrad.scenario import Delete, Enter, Hook, Leave, RequireGrad, RetainGrad, Scenario, Write, parse
+from refgrad.scenario import DeleteName, EnterMode, Hook, LeaveMode, RequireGrad, RetainGrad, Scenario, Write, parse
 from refgrad.strategies import lifecycles
 
 FEW, MANY = 500, 20_000
@@ -95,7 +95,7 @@ def test_every_kind_of_step_and_of_error_occurs_and_little_is_left_open() -> Non
     predictions = [prediction for scenario in scenarios for prediction in predict(scenario)]
     kinds = {type(step) for scenario in scenarios for step in scenario.steps}
     errors = Counter(prediction.kind for prediction in predictions if isinstance(prediction, Fails))
-    assert {Write, Hook, Enter, Delete, RequireGrad, RetainGrad} <= kinds
+    assert {Write, Hook, EnterMode, DeleteName, RequireGrad, RetainGrad} <= kinds
     assert {"freed-graph", "modified-in-place", "leaf-in-place", "no-graph", "hook-on-constant"} <= errors.keys()
     assert sum(isinstance(prediction, Open) for prediction in predictions) < 0.1 * len(predictions)
 
@@ -104,7 +104,7 @@ def test_a_profile_without_a_feature_makes_no_step_that_needs_it() -> None:
     profile = lifecycle_profile(features=frozenset({"retain_graph"}), operators=frozenset({"sin"}))
     scenarios = [lifecycle_scenario(seed, profile) for seed in range(100)]
     assert {operator for scenario in scenarios for operator in scenario.operators} == {"sin"}
-    assert not any(isinstance(step, Write | Hook | Enter) for scenario in scenarios for step in scenario.steps)
+    assert not any(isinstance(step, Write | Hook | EnterMode) for scenario in scenarios for step in scenario.steps)
 
 
 @pytest.mark.parametrize("field", FAULTS)
@@ -121,7 +121,7 @@ def test_steps_that_have_lost_their_meaning_are_left_out() -> None:
         "x = leaf float64[] {0x1p+0} requires_grad\nenter no_grad\nd = detach x\nhook h on x observe\nread hook h\n"
         "leave\nwrite d add x\n"
     ).steps
-    without_leave = [step for step in given_steps if not isinstance(step, Leave | Hook)]
+    without_leave = [step for step in given_steps if not isinstance(step, LeaveMode | Hook)]
     kept = Scenario(tuple(consistent(without_leave)))
     assert kept.text.splitlines() == [
         "x = leaf float64[] {0x1p+0} requires_grad",

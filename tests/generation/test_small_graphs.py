@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.generation import Form, Role, as_expression, small_graph_scenario, small_graphs
+from refgrad.generation import GraphForm, Role, as_expression, small_graph_scenario, small_graphs
 from refgrad.generation.fixed_graphs import Graph
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import observe, start
 from refgrad.native.statements import Call
-from refgrad.scenario import Apply, Delete, Scenario
+from refgrad.scenario import Apply, DeleteName, Scenario
 
 OPERATORS: dict[Role, str] = {"sum": "add", "product": "multiply", "smooth": "sin"}
 
@@ -49,7 +49,7 @@ def test_no_two_of_them_are_the_same_in_another_order() -> None:
 
 @given(graph=st.sampled_from(small_graphs(2, 3, ordered=True)), nested=st.booleans())
 def test_a_graph_is_read_back_from_its_scenario(graph: Graph, *, nested: bool) -> None:
-    scenario = small_graph_scenario(graph, OPERATORS, Form(vectors=False, nested=nested))
+    scenario = small_graph_scenario(graph, OPERATORS, GraphForm(vectors=False, nested=nested))
     names = ["x", "y", "a1", "a2", "a3"]
     roles = {operator: role for role, operator in OPERATORS.items()}
     read = tuple((roles[each.operator], tuple(map(names.index, each.arguments))) for each in scenario.applications)
@@ -59,7 +59,7 @@ def test_a_graph_is_read_back_from_its_scenario(graph: Graph, *, nested: bool) -
 @given(graph=st.sampled_from(small_graphs(2, 3, ordered=True)), vectors=st.booleans())
 def test_an_expression_shows_what_the_same_scenario_with_names_shows(graph: Graph, *, vectors: bool) -> None:
     engine = start(find_adapter("refgrad"))
-    named = small_graph_scenario(graph, OPERATORS, Form(vectors=vectors, nested=False))
+    named = small_graph_scenario(graph, OPERATORS, GraphForm(vectors=vectors, nested=False))
     shown = [[seen.array.tolist() for seen in observe(each, engine) if seen.array is not None] for each in both(named)]
     assert shown[0] == shown[1]
     assert len(shown[0]) == 1 + len(named.leaves)
@@ -72,11 +72,11 @@ def both(scenario: Scenario) -> tuple[Scenario, Scenario]:
 
 @given(st.sampled_from(small_graphs(1, 3, ordered=True)))
 def test_in_an_expression_only_what_is_used_again_has_a_name(graph: Graph) -> None:
-    scenario = small_graph_scenario(graph, OPERATORS, Form(vectors=True, nested=True))
+    scenario = small_graph_scenario(graph, OPERATORS, GraphForm(vectors=True, nested=True))
     program = start(find_adapter("refgrad")).program(scenario)
     bound = {target for group in program.groups for each in group if isinstance(each, Call) for target in each.targets}
     uses = [name for step in scenario.applications for name in step.arguments]
     results = {step.name for step in scenario.applications}
     assert bound & results == {name for name in results if uses.count(name) != 1}
-    assert {step.name for step in scenario.steps if isinstance(step, Delete)} == results - {"a3"}
-    assert all(isinstance(step, Apply | Delete) for step in scenario.steps[1:-3])
+    assert {step.name for step in scenario.steps if isinstance(step, DeleteName)} == results - {"a3"}
+    assert all(isinstance(step, Apply | DeleteName) for step in scenario.steps[1:-3])

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.interpreter.numpy_functions import numpy_function
-from refgrad.operators import Expression, Operator
+from refgrad.operators import Formula, Operator
 from tests.interpreter.batched import Batch, BatchedFloat64
 from tests.interpreter.complex_array import ComplexArray, Shaking
 from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
@@ -66,14 +66,14 @@ def _mended(
 
 
 @cache
-def analytic_expression(operator: Operator) -> Expression | None:
+def analytic_expression(operator: Operator) -> Formula | None:
     """Return the formula by which an elementwise operator is analytic in its arguments, or None."""
     conditions = frozenset(argument.name for argument in operator.arguments if argument.dtype == "bool")
     candidates = (operator.forward, operator.formula)
     return next((c for c in candidates if c is not None and _is_analytic(c, conditions)), None)
 
 
-def _is_analytic(expression: Expression, conditions: frozenset[str]) -> bool:
+def _is_analytic(expression: Formula, conditions: frozenset[str]) -> bool:
     """Whether a formula calls nothing with a kink or a jump, and branches on nothing but truth values given to it."""
     if expression.functions & COMPLEX_ABSENT:
         return False

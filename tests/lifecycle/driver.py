@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from refgrad.lifecycle import (
+    ExpectedFlag,
+    ExpectedValue,
     Fails,
-    Flag,
     Gradient,
     NoGradient,
     Open,
     Policy,
     Prediction,
     Seen,
-    Value,
     lower,
 )
 from refgrad.oracles import CertifiedOracle, judge
@@ -25,13 +25,13 @@ from refgrad.scenario import (
     Apply,
     Backward,
     Constant,
-    Delete,
+    DeleteName,
     Detach,
-    Enter,
+    EnterMode,
     Grad,
     Hook,
     Leaf,
-    Leave,
+    LeaveMode,
     Read,
     RequireGrad,
     RetainGrad,
@@ -88,11 +88,11 @@ class Driver:
                 tensors[step.output].backward(self.seed(step.seed), retain_graph=step.retain_graph)
             case Write():
                 self.write(step)
-            case Enter():
+            case EnterMode():
                 region = torch.no_grad() if step.mode == "no_grad" else torch.enable_grad()
                 region.__enter__()
                 self.regions.append(region)
-            case Leave():
+            case LeaveMode():
                 error = ValueError("left by an error") if step.by_error else None
                 self.regions.pop().__exit__(error and type(error), error, None)
             case RequireGrad():
@@ -107,7 +107,7 @@ class Driver:
                 self.handles[step.name].remove()
             case ZeroGrad():
                 self.zero(tensors[step.name], to_zeros=step.to_zeros)
-            case Delete():
+            case DeleteName():
                 del tensors[step.name]
             case Read():
                 return self.read(step)
@@ -207,11 +207,11 @@ def _compared(expected: Prediction, actual: Any, error: Exception | None, oracle
     if error is not None:
         return f"{expected}, but {error!r}"
     match expected:
-        case Flag(holds=holds):
+        case ExpectedFlag(holds=holds):
             return None if actual is holds else f"{expected}, but {actual}"
         case NoGradient():
             return None if actual is None else f"{expected}, but {actual}"
-        case Value():
+        case ExpectedValue():
             return _judged(actual, oracle.value(expected.lowered))
         case Gradient() if actual is None:
             return f"{expected}, but None" if expected.certain else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.lifecycle import Fails, Flag, Gradient, NoGradient, Open, Policy, Seen, Succeeds, lower, predict
+from refgrad.lifecycle import ExpectedFlag, Fails, Gradient, NoGradient, Open, Policy, Seen, Succeeds, lower, predict
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Detach, Grad, Leaf, parse
 
@@ -20,7 +20,7 @@ def last(text: str, policy: Policy | None = None) -> object:
 
 def flag(text: str) -> bool:
     prediction = last(text)
-    assert isinstance(prediction, Flag)
+    assert isinstance(prediction, ExpectedFlag)
     return prediction.holds
 
 
@@ -92,7 +92,7 @@ def test_nothing_is_promised_of_a_write_where_engines_differ_in_what_is_a_view()
 
 def test_an_unrecorded_view_is_a_constant_unless_the_policy_leaves_it_open() -> None:
     view = f"{V}enter no_grad\ny = reshape v shape=(2,)\nleave\nread requires_grad y"
-    assert last(view) == Flag(holds=False)
+    assert last(view) == ExpectedFlag(holds=False)
     assert last(view, Policy(unrecorded_views="open")) == Open()
 
 

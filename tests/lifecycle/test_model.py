@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import random_scenario
-from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Seen, Succeeds, Value, predict
-from refgrad.scenario import Backward, Delete, Read, Scenario, ZeroGrad, parse
+from refgrad.lifecycle import ExpectedValue, Fails, Gradient, NoGradient, Open, Policy, Seen, Succeeds, predict
+from refgrad.scenario import Backward, DeleteName, Read, Scenario, ZeroGrad, parse
 from refgrad.strategies import lifecycles
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
@@ -75,7 +75,7 @@ def test_a_non_scalar_needs_a_seed_of_its_shape() -> None:
 
 
 def test_values_are_predicted_unchanged() -> None:
-    assert last(f"{X}a = exp x\nbackward a\nread value a") == Value("a")
+    assert last(f"{X}a = exp x\nbackward a\nread value a") == ExpectedValue("a")
 
 
 def test_a_policy_that_never_frees_allows_every_backward() -> None:
@@ -173,7 +173,7 @@ def test_a_backward_done_twice_adds_everything_twice(scenario: Scenario) -> None
 
 
 @settings(max_examples=100)
-@given(lifecycles(), st.sampled_from([Read, Delete]))
+@given(lifecycles(), st.sampled_from([Read, DeleteName]))
 def test_reading_and_deleting_names_change_nothing_that_comes_later(scenario: Scenario, kind: type) -> None:
     left = Scenario(tuple(step for step in scenario.steps if not isinstance(step, kind)))
     pairs = zip(scenario.steps, predict(scenario), strict=True)
@@ -189,8 +189,8 @@ def test_a_leaf_that_was_just_reset_has_no_gradient(scenario: Scenario) -> None:
         assert predict(reset)[-1] in {NoGradient(leaf.name), Open()}
 
 
-def deletions(scenario: Scenario) -> list[Delete]:
-    return [step for step in scenario.steps if isinstance(step, Delete)]
+def deletions(scenario: Scenario) -> list[DeleteName]:
+    return [step for step in scenario.steps if isinstance(step, DeleteName)]
 
 
 def test_two_recorded_gradients_may_have_the_same_memory() -> None:

@@ -6,12 +6,12 @@ from typing import get_args
 
 import pytest
 
-from refgrad.lifecycle import ErrorKind, Fails, Gradient, Value
+from refgrad.lifecycle import ErrorKind, ExpectedValue, Fails, Gradient
 from tests.lifecycle.driver import PHRASES
 
 
-@pytest.mark.parametrize(("value", "lowered"), [(Value("a"), "a"), (Value("a", "a_v3"), "a_v3")])
-def test_a_value_with_a_version_is_read_by_that_version(value: Value, lowered: str) -> None:
+@pytest.mark.parametrize(("value", "lowered"), [(ExpectedValue("a"), "a"), (ExpectedValue("a", "a_v3"), "a_v3")])
+def test_a_value_with_a_version_is_read_by_that_version(value: ExpectedValue, lowered: str) -> None:
     assert value.lowered == lowered
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Succeeds, Value, predict
+from refgrad.lifecycle import ExpectedValue, Fails, Gradient, NoGradient, Open, Policy, Succeeds, predict
 from refgrad.lifecycle.model import Model
 from refgrad.scenario import Constant, parse
 
@@ -19,7 +19,7 @@ def last(text: str, policy: Policy | None = None) -> object:
 def test_recording_a_gradient_keeps_the_graph_and_touches_no_leaf() -> None:
     assert last(f"{SQUARE}read grad x") == NoGradient("x")
     assert last(f"{SQUARE}backward l\nread grad x") == Gradient("x", (("l", None),))
-    assert last(f"{SQUARE}read value h") == Value("h")
+    assert last(f"{SQUARE}read value h") == ExpectedValue("h")
 
 
 def test_a_freed_graph_has_no_gradient_to_record() -> None:
@@ -96,7 +96,7 @@ def test_a_result_of_a_gradient_that_may_be_constant_may_be_constant() -> None:
 
 
 def test_a_gradient_of_a_gradient_has_a_value() -> None:
-    assert last(f"{SQUARE}g = grad h x\nread value g") == Value("g")
+    assert last(f"{SQUARE}g = grad h x\nread value g") == ExpectedValue("g")
 
 
 def test_a_gradient_of_a_gradient_is_promised_where_that_surely_depends_on_the_leaf() -> None:

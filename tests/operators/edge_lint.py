@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from refgrad.operators.expression import Expression, ExpressionError
+from refgrad.operators.expression import Formula, FormulaError
 from refgrad.operators.table import Edge
 from tests.operators.exact_row import ExactRow, Point, describe
 from tests.operators.functions.digits import digits
@@ -56,7 +56,7 @@ class _EdgeLint:
             point = {name: mpmath.mpf(value) for name, value in example.items()}
             try:
                 there = _EdgeLint(self.row, stated_at(self.edge, self.row, point))
-            except ExpressionError as error:
+            except FormulaError as error:
                 yield str(error)
                 continue
             yield from there.intervals()
@@ -71,8 +71,8 @@ class _EdgeLint:
     def example(self, point: Point) -> Problems:
         where = describe(point)
         try:
-            met = self.row.at(Expression(self.edge.where), point)
-        except ExpressionError as error:
+            met = self.row.at(Formula(self.edge.where), point)
+        except FormulaError as error:
             yield f"where: {error}"
             return
         if not met:
@@ -163,10 +163,10 @@ class _EdgeLint:
 
 
 def stated_at(edge: Edge, row: ExactRow, point: Point) -> Edge:
-    """Return the edge with the numbers that its formulas are at a point; raises ExpressionError for unknown names."""
+    """Return the edge with the numbers that its formulas are at a point; raises FormulaError for unknown names."""
 
     def number(stated: float | str) -> Any:
-        return row.at(Expression(stated), point) if isinstance(stated, str) else stated
+        return row.at(Formula(stated), point) if isinstance(stated, str) else stated
 
     return replace(
         edge,

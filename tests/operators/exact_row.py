@@ -11,7 +11,7 @@ from typing import Any
 
 import mpmath
 
-from refgrad.operators.expression import Expression
+from refgrad.operators.expression import Formula
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.table import Operator
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
@@ -30,19 +30,19 @@ class ExactRow:
     operator: Operator
 
     @property
-    def formula(self) -> Expression:
+    def formula(self) -> Formula:
         """The row's formula."""
         assert self.operator.formula is not None
         return self.operator.formula
 
     @property
-    def forward(self) -> Expression:
+    def forward(self) -> Formula:
         """The row's way to compute it."""
         assert self.operator.forward is not None
         return self.operator.forward
 
     @property
-    def rounding(self) -> Expression:
+    def rounding(self) -> Formula:
         """How an engine may compute it."""
         assert self.operator.rounding is not None
         return self.operator.rounding
@@ -69,7 +69,7 @@ class ExactRow:
         names = self.operator.differentiable_arguments
         return {name: derivative(self.formula, self.parameters, name, self.conditions) for name in names}
 
-    def at(self, expression: Expression, point: Point, out: Any = None) -> Any:
+    def at(self, expression: Formula, point: Point, out: Any = None) -> Any:
         """Evaluate one of the row's expressions at a point."""
         return expression.function((*self.parameters, "out"), DIGITS_FUNCTIONS)(**point, out=out)
 

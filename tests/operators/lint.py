@@ -15,7 +15,7 @@ from typing import Any
 
 import mpmath
 
-from refgrad.operators.expression import Expression
+from refgrad.operators.expression import Formula
 from refgrad.operators.functions import FUNCTIONS, FormulaFunction
 from refgrad.operators.table import Operator
 from tests.operators.edge_lint import edge_problems
@@ -62,14 +62,14 @@ def _aliases(table: Mapping[str, Operator]) -> Problems:
 
 def _function(name: str) -> Problems:
     function = FUNCTIONS[name]
-    formula = Expression(f"{name}({', '.join(function.parameters)})")
+    formula = Formula(f"{name}({', '.join(function.parameters)})")
     with digits(WORKING_DIGITS):
         value = formula.function(function.parameters, DIGITS_FUNCTIONS)
         for parameter, source in zip(function.parameters, function.derivatives, strict=True):
             if parameter in function.integers:
                 continue
             slope = derivative(formula, function.parameters, parameter)
-            stated = Expression(source).function((*function.parameters, "out"), DIGITS_FUNCTIONS)
+            stated = Formula(source).function((*function.parameters, "out"), DIGITS_FUNCTIONS)
             for point in _points(function):
                 if not _same(stated(*point, value(*point)), slope(*point)):
                     where = ", ".join(mpmath.nstr(number, 2) for number in point)
@@ -77,7 +77,7 @@ def _function(name: str) -> Problems:
 
 
 def _points(function: FormulaFunction) -> Iterator[list[Any]]:
-    admits = Expression(function.domain).function(function.parameters, DIGITS_FUNCTIONS)
+    admits = Formula(function.domain).function(function.parameters, DIGITS_FUNCTIONS)
     for order, pair in enumerate(TRIED):
         named = zip(function.parameters, pair, strict=False)
         point = [order if name in function.integers else mpmath.mpf(number) for name, number in named]

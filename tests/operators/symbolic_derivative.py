@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from refgrad.operators.expression import Expression
+from refgrad.operators.expression import Formula
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.functions.symbols import STEPPED, symbol_functions
 
@@ -45,13 +45,13 @@ class _ToRationals(ast.NodeTransformer):
         return ast.Call(ast.Name("number", ast.Load()), [ast.Constant(repr(node.value))], [])
 
 
-def _in_symbols(formula: Expression, symbols: Mapping[str, Any]) -> Any:
+def _in_symbols(formula: Formula, symbols: Mapping[str, Any]) -> Any:
     body = ast.fix_missing_locations(_ToRationals().visit(ast.parse(formula.calls, mode="eval")))
     return eval(compile(body, f"<symbols of {formula.source}>", "eval"), {**SYMBOL_FUNCTIONS, **symbols})
 
 
 def derivative(
-    formula: Expression, parameters: tuple[str, ...], by: str, conditions: frozenset[str] = frozenset()
+    formula: Formula, parameters: tuple[str, ...], by: str, conditions: frozenset[str] = frozenset()
 ) -> Callable[..., Any]:
     """Return SymPy's derivative of a formula as a function of mpmath's floats; ``conditions`` are boolean."""
     symbols = {name: sympy.Symbol(name, real=None if name in conditions else True) for name in parameters}

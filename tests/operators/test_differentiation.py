@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from refgrad.operators import Expression
+from refgrad.operators import Formula
 from refgrad.operators.differentiation import differentiate, differentiate_along, value_and_partials
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.symbolic_derivative import derivative
@@ -53,7 +53,7 @@ numbers = st.integers(-40, 40).map(lambda n: mpmath.mpf(n) / 16 + mpmath.mpf(1) 
 @settings(max_examples=150)
 @given(formulas, numbers, numbers)
 def test_value_and_partials_are_those_of_sympy(source: str, x: Any, y: Any) -> None:
-    formula = Expression(source)
+    formula = Formula(source)
     with mpmath.workdps(40):
         value, *partials = differentiate(formula, ARGUMENTS, (), SYSTEM)(x, y)
         assume(mpmath.isfinite(value) and abs(value) < 1e30)
@@ -70,7 +70,7 @@ def agree(a: Any, b: Any) -> bool:
 @settings(max_examples=50)
 @given(formulas, numbers, numbers, numbers)
 def test_the_speed_along_a_line_is_the_sum_of_the_partials(source: str, x: Any, y: Any, slope: Any) -> None:
-    formula = Expression(source)
+    formula = Formula(source)
     with mpmath.workdps(40):
         _, by_x, by_y = differentiate(formula, ARGUMENTS, (), SYSTEM)(x, y)
         _, speed = differentiate_along(formula, ARGUMENTS, ARGUMENTS, SYSTEM)(x, y, x_speed=slope, y_speed=2)
@@ -96,12 +96,12 @@ def test_the_speed_along_a_line_is_the_sum_of_the_partials(source: str, x: Any, 
     ],
 )
 def test_simple_rules_keep_integers(source: str, expected: tuple[object, ...]) -> None:
-    function = differentiate(Expression(source), ARGUMENTS, ("a",), SYSTEM)
+    function = differentiate(Formula(source), ARGUMENTS, ("a",), SYSTEM)
     assert function(5, 2, 3) == expected
 
 
 def test_a_branch_is_computed_only_when_it_is_taken() -> None:
-    function = differentiate(Expression("log(x) if x > 0 else -exp(x)"), ("x",), (), {**SYSTEM, "log": forbidden})
+    function = differentiate(Formula("log(x) if x > 0 else -exp(x)"), ("x",), (), {**SYSTEM, "log": forbidden})
     assert function(mpmath.mpf(-1)) == (-mpmath.exp(-1), -mpmath.exp(-1))
 
 
@@ -117,7 +117,7 @@ def test_an_open_branch_is_handed_over_with_both_sides() -> None:
         return sides[1]
 
     system = {**SYSTEM, "greater": lambda _x, _y: None, "choose": joined}
-    differentiate(Expression("x * y if x > 0 else 0"), ARGUMENTS, (), system)(3, 4)
+    differentiate(Formula("x * y if x > 0 else 0"), ARGUMENTS, (), system)(3, 4)
     assert sides == [None, (12, 4, 3), (0, 0, 0)]
 
 
@@ -127,7 +127,7 @@ def test_an_open_branch_is_handed_over_with_both_sides() -> None:
 )
 def test_a_function_never_receives_a_plain_number(source: str) -> None:
     """python-flint ends the whole process on arb.exp(1)."""
-    function = differentiate(Expression(source), ("x",), (), {**SYSTEM, **strict_functions()})
+    function = differentiate(Formula(source), ("x",), (), {**SYSTEM, **strict_functions()})
     assert mpmath.isfinite(function(mpmath.mpf(2))[0])
 
 
@@ -145,7 +145,7 @@ def strict_functions() -> dict[str, Callable[..., Any]]:
 
 
 def test_the_source_is_that_of_a_function() -> None:
-    assert value_and_partials(Expression("x * x + a"), ("x",), ("a",)) == (
+    assert value_and_partials(Formula("x * x + a"), ("x",), ("a",)) == (
         "def derivative(x, a):\n    a = number(a)\n"
         "    t1 = (x) * (x)\n    t2 = (x) + (x)\n    t3 = (t1) + (a)\n    return t3, t2,\n"
     )

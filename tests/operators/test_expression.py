@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.interpreter import NUMPY_FUNCTIONS
-from refgrad.operators import Expression, ExpressionError
+from refgrad.operators import Formula, FormulaError
 from refgrad.operators.expression import is_exact
 
 
@@ -29,7 +29,7 @@ from refgrad.operators.expression import is_exact
     ],
 )
 def test_the_language_has(source: str) -> None:
-    assert Expression(source).source == source
+    assert Formula(source).source == source
 
 
 @pytest.mark.parametrize(
@@ -61,27 +61,27 @@ def test_the_language_has(source: str) -> None:
     ],
 )
 def test_the_language_refuses(source: str, message: str) -> None:
-    with pytest.raises(ExpressionError) as error:
-        Expression(source)
+    with pytest.raises(FormulaError) as error:
+        Formula(source)
     assert str(error.value) == message
 
 
 def test_a_formula_knows_its_names_and_its_functions() -> None:
-    expression = Expression("exp(x) * pi + clip_at if y > 0 else log(exp(z))")
+    expression = Formula("exp(x) * pi + clip_at if y > 0 else log(exp(z))")
     assert expression.names == {"x", "clip_at", "y", "z"}
     assert expression.functions == {"exp", "log"}
 
 
 def test_a_name_outside_of_the_parameters_is_refused() -> None:
     message = r"^formula 'x \+ z \+ w' uses \['w', 'z'\], which is not among \['x', 'y'\]$"
-    with pytest.raises(ExpressionError, match=message):
-        Expression("x + z + w").function(("x", "y"), NUMPY_FUNCTIONS)
+    with pytest.raises(FormulaError, match=message):
+        Formula("x + z + w").function(("x", "y"), NUMPY_FUNCTIONS)
 
 
 def test_formulas_are_equal_when_their_texts_are() -> None:
-    assert Expression("x + 1") == Expression("x + 1")
-    assert hash(Expression("x + 1")) == hash(Expression("x + 1"))
-    assert Expression("x + 1") != Expression("1 + x")
+    assert Formula("x + 1") == Formula("x + 1")
+    assert hash(Formula("x + 1")) == hash(Formula("x + 1"))
+    assert Formula("x + 1") != Formula("1 + x")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_formulas_are_equal_when_their_texts_are() -> None:
     ],
 )
 def test_branches_comparisons_and_numbers_that_are_no_float_become_calls(source: str, calls: str) -> None:
-    assert Expression(source).calls == calls
+    assert Formula(source).calls == calls
 
 
 @pytest.mark.parametrize(("text", "exact"), [("0.5", True), ("0.1", False), ("1e22", True), ("1e23", False)])
@@ -110,7 +110,7 @@ def test_a_decimal_is_exact_when_a_float64_holds_it(text: str, exact: bool) -> N
 
 @given(st.floats(-10, 10), st.floats(-10, 10))
 def test_a_compiled_formula_computes_its_value(x: float, y: float) -> None:
-    function = Expression("maximum(x, y) * 0.1 + x ** 2 if x > y and y != 0 else -abs(y) / 4").function(
+    function = Formula("maximum(x, y) * 0.1 + x ** 2 if x > y and y != 0 else -abs(y) / 4").function(
         ("x", "y"), NUMPY_FUNCTIONS
     )
     expected = max(x, y) * 0.1 + x**2 if x > y and y != 0 else -abs(y) / 4
@@ -128,9 +128,9 @@ def test_a_compiled_formula_computes_its_value(x: float, y: float) -> None:
     ],
 )
 def test_functions_of_plain_numbers_are_folded_for_floats(source: str, folded: str) -> None:
-    assert Expression(source).folded_calls == folded
+    assert Formula(source).folded_calls == folded
 
 
 def test_a_function_of_a_plain_number_does_not_widen_a_dtype() -> None:
-    half = Expression("x / sqrt(2)").function(("x",), NUMPY_FUNCTIONS)
+    half = Formula("x / sqrt(2)").function(("x",), NUMPY_FUNCTIONS)
     assert half(np.float32(3)).dtype == np.float32

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.operators import Edge, Expression, Operator, operator_table
+from refgrad.operators import Edge, Formula, Operator, operator_table
 from refgrad.operators.functions import FUNCTIONS
 from tests.operators.lint import lint_functions, lint_table
 
@@ -29,8 +29,8 @@ def row(name: str, **changes: Any) -> Operator:
     return replace(operator_table()[name], **changes)
 
 
-def partials(**sources: str) -> Mapping[str, Expression]:
-    return {name: Expression(source) for name, source in sources.items()}
+def partials(**sources: str) -> Mapping[str, Formula]:
+    return {name: Formula(source) for name, source in sources.items()}
 
 
 def edge(name: str, number: int = 0, **changes: Any) -> tuple[Edge, ...]:
@@ -64,16 +64,16 @@ def test_loading_the_table_does_not_load_what_the_lint_needs() -> None:
         ),
         (row("divide", partials=partials(x="1 / y", y="x / (y * y)")), "the partial 'x / (y * y)' by y is "),
         (row("power", partials=partials(x="x ** (y - 1)", y="log(x) * out")), "the partial 'x ** (y - 1)' by x is "),
-        (row("log1p", forward=Expression("log(1 - x)")), "forward 'log(1 - x)' is not the formula at x = "),
+        (row("log1p", forward=Formula("log(1 - x)")), "forward 'log(1 - x)' is not the formula at x = "),
         (
-            row("expm1", forward=Expression("exp(x) - 1.0000000000000002")),
+            row("expm1", forward=Formula("exp(x) - 1.0000000000000002")),
             "forward 'exp(x) - 1.0000000000000002' is not ",
         ),
         (
-            row("clip", forward=Expression("minimum(x, upper)")),
+            row("clip", forward=Formula("minimum(x, upper)")),
             "forward 'minimum(x, upper)' is not the formula at x = ",
         ),
-        (row("lgamma", rounding=Expression("lgamma(x + 2) - log(x)")), "rounding 'lgamma(x + 2) - log(x)' is not "),
+        (row("lgamma", rounding=Formula("lgamma(x + 2) - log(x)")), "rounding 'lgamma(x + 2) - log(x)' is not "),
         (row("clip", domain=None), "forward 'minimum(maximum(x, lower), upper)' is not the formula at x = "),
         (
             row("log", samples=MappingProxyType({"x": (-0.5, 2.0)})),
@@ -88,7 +88,7 @@ def test_loading_the_table_does_not_load_what_the_lint_needs() -> None:
             "the sample range x in [1, 2] is not inside the domain 'cos(x) != 0'",
         ),
         (row("exp", samples=MappingProxyType({"x": (2.0, 2.0)})), "the sample range of x is empty: [2.0, 2.0]"),
-        (row("log", domain=Expression("x > 1e9 and x < 1e9")), "only 0 of the points tried are in the domain"),
+        (row("log", domain=Formula("x > 1e9 and x < 1e9")), "only 0 of the points tried are in the domain"),
         (row("log", domain=None), "the formula is no real number at x = -"),
         (row("reciprocal", partials=partials(x="1 / (x - x)")), "cannot be evaluated everywhere in its domain: Zero"),
         (
@@ -98,7 +98,7 @@ def test_loading_the_table_does_not_load_what_the_lint_needs() -> None:
         (row("exp", source=" "), "has no source"),
         (row("exp", summary=""), "has no summary"),
         (
-            row("sqrt", formula=Expression("x ** (1 / 3)")),
+            row("sqrt", formula=Formula("x ** (1 / 3)")),
             "formula 'x ** (1 / 3)' has the quotient 1 / 3, which is no float64",
         ),
     ],

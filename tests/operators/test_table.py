@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.operators import Expression, OperatorError, load_operators, operator_table
+from refgrad.operators import Formula, OperatorError, load_operators, operator_table
 
 NO_FORMULA = (
     "has no formula, and neither refgrad.operators.structures nor refgrad.operators.composites has a function of that "
@@ -34,7 +34,7 @@ def test_an_elementwise_row_needs_five_lines(tmp_path: Path) -> None:
     assert (operator.name, operator.family, operator.summary) == ("double", "own", "twice x")
     assert operator.elementwise
     assert operator.argument_names == operator.differentiable_arguments == ("x",)
-    assert operator.forward == operator.formula == Expression("x + x")
+    assert operator.forward == operator.formula == Formula("x + x")
     assert (operator.operands, operator.edges, operator.domain, operator.structure) == ("any", (), None, None)
     assert operator.samples == {"x": (-1.0, 1.0)}
 

@@ -19,12 +19,12 @@ from refgrad.grading.judging.evidence import (
     Numbers,
     Parents,
     Remark,
+    SeedWrite,
     Shape,
     Silence,
     Subject,
     Uncoupled,
     Unsent,
-    Written,
 )
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
@@ -50,7 +50,7 @@ CHOICE = Uncoupled(
 MATRIX = Unsent(leaf="x", gradients=(Numbers((1, 2), ("0.5", "1.0")),))
 TWO = Calls(hook="h", seen=2, expected=1)
 AFTER = Absent(subject=X, after_step=2, error=Raised("KeyError", "'x'", ("KeyError", "LookupError")))
-WRITTEN = Written(change="seed 1 is 2.0, and was 1.0")
+WRITTEN = SeedWrite(change="seed 1 is 2.0, and was 1.0")
 SEEDS = IMPORT + "s = np.array([1.0])\nprint([s])  # the seeds\n"
 WALK = """\
 x, a = 1, 2

@@ -11,12 +11,12 @@ from refgrad.scenario import (
     AttributeValue,
     Backward,
     Constant,
-    Enter,
+    EnterMode,
     Grad,
     Hook,
     Jvp,
     Leaf,
-    Leave,
+    LeaveMode,
     Read,
     RequireGrad,
     RetainGrad,
@@ -130,7 +130,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         name = f"{draw(st.sampled_from(['x', 'leaf', '_', 'requires_grad', 'read']))}{number}"
         leaves = [step.name for step in steps if isinstance(step, Leaf) and step.requires_grad]
         if draw(st.integers(0, 5)) == 0:
-            steps += [Enter(draw(st.sampled_from(["no_grad", "enable_grad"]))), Leave(draw(st.booleans()))]
+            steps += [EnterMode(draw(st.sampled_from(["no_grad", "enable_grad"]))), LeaveMode(draw(st.booleans()))]
         if names and draw(st.integers(0, 5)) == 0:
             factor = st.none() | st.floats(allow_nan=False, allow_infinity=False).filter(bool)
             steps += [Hook(f"h{number}", draw(st.sampled_from(names)), draw(factor)), Unhook(f"h{number}")]

@@ -7,17 +7,17 @@ from functools import cache
 from types import MappingProxyType
 
 from refgrad.checking.libraries.jax_arrays import JaxArrays
-from refgrad.checking.libraries.library import Library, SubjectError, UnsupportedError
+from refgrad.checking.libraries.library import SubjectError, TensorLibrary, UnsupportedError
 from refgrad.checking.libraries.torch_tensors import TorchTensors
 from refgrad.native.engine import Engine
 
-__all__ = ["Library", "SubjectError", "UnsupportedError", "library_of"]
+__all__ = ["SubjectError", "TensorLibrary", "UnsupportedError", "library_of"]
 
-LIBRARIES: Mapping[str, type[Library]] = MappingProxyType({"torch": TorchTensors, "jax": JaxArrays})
+LIBRARIES: Mapping[str, type[TensorLibrary]] = MappingProxyType({"torch": TorchTensors, "jax": JaxArrays})
 """Classes for engines of which more is known than their adapters say."""
 
 
 @cache
-def library_of(engine: Engine) -> Library:
+def library_of(engine: Engine) -> TensorLibrary:
     """Return the object that handles an engine's tensors."""
-    return LIBRARIES.get(engine.adapter.name, Library)(engine)
+    return LIBRARIES.get(engine.adapter.name, TensorLibrary)(engine)

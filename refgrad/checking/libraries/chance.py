@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.library import Library
+from refgrad.checking.libraries.library import TensorLibrary
 
 
 class Chance:
     """The random numbers that a function of a library draws."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: TensorLibrary) -> None:
         """Start without repeating any numbers."""
         self.own, *self.others = library.sources()
         self.states: list[Any] = []

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.library import Function, Library
+from refgrad.checking.libraries.library import Function, TensorLibrary
 from refgrad.checking.libraries.numbers import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
 
-class JaxArrays(Library):
+class JaxArrays(TensorLibrary):
     """Makes and reads arrays of JAX."""
 
     def __init__(self, engine: Engine) -> None:

@@ -49,7 +49,7 @@ NUMPY = Source(np.random.get_state, np.random.set_state)
 PYTHON = Source(random.getstate, random.setstate)
 
 
-class Library:
+class TensorLibrary:
     """Makes and reads tensors of one engine."""
 
     def __init__(self, engine: Engine) -> None:

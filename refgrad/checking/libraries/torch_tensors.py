@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.library import Function, Library, Source, UnsupportedError
+from refgrad.checking.libraries.library import Function, Source, TensorLibrary, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
@@ -25,7 +25,7 @@ Only `backward` runs it, which raises an error. `grad` with inputs finds no path
 """
 
 
-class TorchTensors(Library):
+class TorchTensors(TensorLibrary):
     """Makes and reads tensors of PyTorch."""
 
     def __init__(self, engine: Engine) -> None:
@@ -225,7 +225,7 @@ def raised_mode(torch: Any) -> type:
             return type(value)(raised(item) for item in value)
         return value
 
-    class Raised(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
+    class HigherPrecision(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
         """Intercepts each operator below autograd and autocast."""
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -234,4 +234,4 @@ def raised_mode(torch: Any) -> type:
             arguments = (*args[:first], *(raised(argument) for argument in args[first:]))
             return func(*arguments, **{name: raised(value) for name, value in (kwargs or {}).items()})
 
-    return Raised
+    return HigherPrecision

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.numbers import Arrays
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder
 from refgrad.checking.tracing.trace import TRACERS
 from refgrad.interpreter import NUMPY_FUNCTIONS, numpy_forward
 from refgrad.operators import Operator
-from refgrad.operators.expression import Expression, ExpressionError
+from refgrad.operators.expression import Formula, FormulaError
 
 ENTRIES = 8
 """So many entries are tried one after the other, until one is found that an operator depends on."""
@@ -41,7 +41,7 @@ class InnerEdge:
 class Watched:
     """What a function did at a point, as far as it could be watched."""
 
-    subject: Subject
+    subject: CheckedFunction
     steps: tuple[Given | Applied, ...]
     inputs: tuple[str, ...]
 
@@ -110,7 +110,7 @@ class Watched:
         return np.asarray(conditions(step.operator)[edge.condition](*arguments, **step.attributes))
 
 
-def watched(subject: Subject) -> Watched | None:
+def watched(subject: CheckedFunction) -> Watched | None:
     """Watch a function at its point, up to what no row of the operator table tells; None where it cannot be watched."""
     recorder = Recorder()
     tracer = TRACERS.get(subject.engine.adapter.name)
@@ -131,14 +131,14 @@ def conditions(operator: Operator) -> tuple[Callable[..., Any], ...]:
         for node in _comparisons(edge.where)
         if isinstance(node.ops[0], ast.Eq)
     )
-    return tuple(Expression(source).function(parameters, NUMPY_FUNCTIONS) for source in sources)
+    return tuple(Formula(source).function(parameters, NUMPY_FUNCTIONS) for source in sources)
 
 
 def _comparisons(where: str) -> list[ast.Compare]:
     """Return the comparisons of a condition; none where it is said in words."""
     try:
-        return [node for node in ast.walk(Expression(where).tree) if isinstance(node, ast.Compare)]
-    except ExpressionError:
+        return [node for node in ast.walk(Formula(where).tree) if isinstance(node, ast.Compare)]
+    except FormulaError:
         return []
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing.calls import NUMPY_CALLS, Translator
 from refgrad.checking.tracing.recorder import Recorder, Untraceable
 
@@ -147,7 +147,7 @@ def translator(recorder: Recorder) -> Translator:
     return Translator(recorder, name_of, NUMPY_CALLS)
 
 
-def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
+def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:
     """Run the function on traced arrays, inside of the engine's tensors if it has such; return the outputs' names."""
     calls = translator(recorder)
     tensor = getattr(subject.engine.namespace.get("torch"), "Tensor", None)

@@ -52,7 +52,7 @@ class Spelling:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class ParsedCall:
     """What a call says in terms of a row: its arguments, None where one was left out, and its attributes."""
 
     row: Operator
@@ -95,7 +95,7 @@ class Spellings:
         """Whether any row is spelled by a function of this name."""
         return plain_name(function) in self.by_name
 
-    def readings(self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Iterator[Reading]:
+    def readings(self, function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Iterator[ParsedCall]:
         """Yield what a call may be in terms of rows."""
         spellings = self.by_name.get(plain_name(function), [])
         signature = self.signature_of(function) if spellings else None
@@ -115,7 +115,7 @@ class Spellings:
             if reading is not None:
                 yield reading
 
-    def _read(self, spelling: Spelling, values: dict[str, Any], given: set[str]) -> Reading | None:
+    def _read(self, spelling: Spelling, values: dict[str, Any], given: set[str]) -> ParsedCall | None:
         if not given <= spelling.parameters.keys():
             return None
         found: dict[str, Any] = {}
@@ -131,7 +131,7 @@ class Spellings:
         if not all(self._equals(expression, known, value) for expression, value in rest):
             return None
         attributes = {name: _plain(known[name]) for name in row.attribute_names}
-        return Reading(row, tuple(known[name] for name in row.argument_names), attributes)
+        return ParsedCall(row, tuple(known[name] for name in row.argument_names), attributes)
 
     def _equals(self, expression: ast.expr, known: Mapping[str, Any], value: Any) -> bool:
         try:

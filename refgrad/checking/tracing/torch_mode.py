@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, near
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing.calls import Translator
 from refgrad.checking.tracing.recorder import Recorder, Untraceable
-from refgrad.checking.tracing.spellings import Reading, Spellings
+from refgrad.checking.tracing.spellings import ParsedCall, Spellings
 from refgrad.checking.tracing.torch_calls import TORCH_CALLS, signature_of, written_in_place
 from refgrad.native.engine import Engine
 
@@ -50,7 +50,7 @@ ABSENT: Mapping[str, float] = MappingProxyType({"bias": 0.0, "weight": 1.0})
 """What an argument that was left out is as good as."""
 
 
-def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
+def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:
     """Run the function once under the mode, recording what it does, and return the names of its outputs."""
     torch = subject.engine.namespace["torch"]
     watch = _Watch(torch, recorder, subject)
@@ -67,7 +67,7 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
 class _Watch:
     """Knows which tensor is which name of the scenario."""
 
-    def __init__(self, torch: Any, recorder: Recorder, subject: Subject) -> None:
+    def __init__(self, torch: Any, recorder: Recorder, subject: CheckedFunction) -> None:
         self.torch = torch
         self.subject = subject
         self.recorder = recorder
@@ -178,7 +178,7 @@ class _Watch:
                 self.recorder.back_to(mark)
         raise refusal
 
-    def completed(self, reading: Reading) -> Iterator[list[Any]]:
+    def completed(self, reading: ParsedCall) -> Iterator[list[Any]]:
         """Yield the arguments of a row, with what stands for those that were left out in shapes that may fit."""
         names = reading.row.argument_names
         given = list(reading.arguments[0]) if names == ("arrays",) else list(reading.arguments)

@@ -12,7 +12,7 @@ import numpy as np
 
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Arrays, near, numeric
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing import jax_program, numpy_array, torch_mode
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable
 from refgrad.interpreter import Noted, noted, numpy_forward
@@ -30,7 +30,7 @@ NEARBY = 2.0**-20
 LARGEST_CERTIFIED = 100_000
 """A function of more scalar operations than this is screened, but not certified entry by entry."""
 
-TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingProxyType({
+TRACERS: Mapping[str, Callable[[CheckedFunction, Recorder], tuple[str, ...]]] = MappingProxyType({
     "torch": torch_mode.trace,
     "jax": jax_program.trace,
     "autograd": numpy_array.trace,
@@ -108,7 +108,7 @@ def _result(composite: Noted, system: Duals, arguments: Sequence[Any]) -> Any:
     return values[id(composite.result)]
 
 
-def trace(subject: Subject, outputs: Arrays, precision: str = "", recorder: Recorder | None = None) -> Trace:
+def trace(subject: CheckedFunction, outputs: Arrays, precision: str = "", recorder: Recorder | None = None) -> Trace:
     """Return the scenario that a function amounts to; ``outputs`` are what it really returns at the point.
 
     ``precision`` is the coarsest dtype that it computes in, if that is known. The ``recorder`` has the run afterwards.
@@ -160,7 +160,7 @@ def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
             raise Untraceable(f"output {k} is not what its trace gives")
 
 
-def _verify_nearby(found: Trace, subject: Subject) -> None:
+def _verify_nearby(found: Trace, subject: CheckedFunction) -> None:
     """Compare at another point too: a value that was taken out of the calculation is a constant in the trace only."""
     moved = tuple(_moved(array) for array in subject.point)
     values = _elsewhere(found.recorder, dict(zip(found.inputs, moved, strict=True)))

@@ -47,7 +47,7 @@ def leading_to(targets: Collection[GraphNode], order: list[GraphNode]) -> tuple[
     return wanted, ends
 
 
-class Sweep:
+class BackwardPass:
     """A backward pass.
 
     ``pending`` holds the cotangent so far of every node that is not yet processed, and ``arrived`` the total cotangents

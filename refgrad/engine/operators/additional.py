@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.operators import Argument, Attribute, Expression, Operator, Structure
+from refgrad.operators import Argument, Attribute, Formula, Operator, Structure
 
 FLOATS = ("float16", "float32", "float64")
 
@@ -49,9 +49,9 @@ def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tenso
 
 
 def _bessel(name: str, summary: str, partial: str) -> Operator:
-    called = Expression(f"{name}(n, x)")
+    called = Formula(f"{name}(n, x)")
     order = Attribute("n", "int")
-    partials = {"x": Expression(partial)}
+    partials = {"x": Formula(partial)}
     return Operator(
         name, "bessel", summary, (Argument("x"),), (order,), formula=called, forward=called, partials=partials
     )

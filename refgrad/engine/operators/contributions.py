@@ -12,16 +12,16 @@ import ast
 from typing import Any
 
 from refgrad.engine.graph.node import GraphNode
-from refgrad.operators import Expression, Operator
+from refgrad.operators import Formula, Operator
 from refgrad.operators.structures.shapes import sum_to
 
 
-def weighted(partial: Expression) -> Expression:
+def weighted(partial: Formula) -> Formula:
     """Return the formula ``cotangent * partial``."""
     tree = partial.tree
     if isinstance(tree, ast.Constant) and tree.value == 0:
-        return Expression("cotangent * 0")
-    return Expression(ast.unparse(_weigh(tree)))
+        return Formula("cotangent * 0")
+    return Formula(ast.unparse(_weigh(tree)))
 
 
 def _weigh(tree: ast.expr) -> ast.expr:

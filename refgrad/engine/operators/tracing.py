@@ -24,7 +24,7 @@ TRACING: ContextVar[bool] = ContextVar("tracing", default=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TapeStep:
     """One application: slots of the operands and of the result, and which operands receive gradients.
 
     ``rule`` is a row of the operator table, with all its attributes, or a function of arrays without a gradient;
@@ -47,7 +47,7 @@ class Traced(Tensor):
 
     __slots__ = ("example", "flows", "slot", "trace")
 
-    def __init__(self, trace: Trace, slot: int, example: Any, *, flows: bool) -> None:
+    def __init__(self, trace: Tape, slot: int, example: Any, *, flows: bool) -> None:
         self.trace = trace
         self.slot = slot
         self.example = example
@@ -98,13 +98,13 @@ class Traced(Tensor):
         return f"tensor(<recorded {self.dtype}{list(self.shape)}>)"
 
 
-class Trace:
+class Tape:
     """The steps recorded so far. Values have numbered slots; ``constants`` holds those independent of the inputs."""
 
     def __init__(self) -> None:
         self.slots = 0
         self.constants: dict[int, Any] = {}
-        self.steps: list[Step] = []
+        self.steps: list[TapeStep] = []
         self.open = True
 
     def new(self, example: Any, *, flows: bool) -> Traced:
@@ -140,7 +140,7 @@ class Trace:
         flows = any(needs) and isinstance(rule, Operator) and example.dtype.kind == "f" and is_grad_enabled()
         result = self.new(example, flows=flows)
         bound = rule.bind(attributes) if isinstance(rule, Operator) else attributes
-        self.steps.append(Step(rule, arrays, slots, needs if flows else (), bound, result.slot))
+        self.steps.append(TapeStep(rule, arrays, slots, needs if flows else (), bound, result.slot))
         return result
 
 
@@ -163,7 +163,7 @@ def noted(  # noqa: PLR0913, PLR0917 (what an application consists of)
 
 
 @contextmanager
-def tracing(trace: Trace) -> Iterator[None]:
+def tracing(trace: Tape) -> Iterator[None]:
     """Enable recording and forbid random numbers inside of the context, and close the trace at its end."""
     mode, before = RECORDING.set(True), TRACING.set(True)
     try:

@@ -14,15 +14,15 @@ import numpy as np
 
 from refgrad.engine.operators.contributions import fitted, saved_names, weighted
 from refgrad.engine.operators.node_classes import Application
-from refgrad.engine.operators.tracing import Step, Trace, Traced
+from refgrad.engine.operators.tracing import Tape, TapeStep, Traced
 from refgrad.engine.replay.forward import constant
 from refgrad.engine.replay.lowering import lowered
-from refgrad.engine.replay.program import Program, Term, memory
+from refgrad.engine.replay.program import ReplayProgram, Term, memory
 from refgrad.operators import Operator
 
 
 def write_backward(
-    program: Program, trace: Trace, terms: Sequence[Term], outputs: Sequence[Traced]
+    program: ReplayProgram, trace: Tape, terms: Sequence[Term], outputs: Sequence[Traced]
 ) -> tuple[list[Term], dict[int, Term]]:
     """Write the lines; return the terms of the seeds, one per output, and the cotangents of the inputs by slot."""
     sweep = _Sweep(program, terms)
@@ -44,7 +44,7 @@ class _Place:
 class _Sweep:
     """The cotangents so far, by slot, and the slots whose cotangent is a sum in a buffer of its own."""
 
-    def __init__(self, program: Program, terms: Sequence[Term]) -> None:
+    def __init__(self, program: ReplayProgram, terms: Sequence[Term]) -> None:
         self.program = program
         self.terms = terms
         self.pending: dict[int, Term] = {}
@@ -57,7 +57,7 @@ class _Sweep:
         self.add(output.slot, term)
         return term
 
-    def pass_over(self, step: Step) -> None:
+    def pass_over(self, step: TapeStep) -> None:
         """Add the contributions of a step to the cotangents of its operands."""
         cotangent = self.pending.pop(step.result)
         self.sums.discard(step.result)
@@ -96,7 +96,7 @@ class _Sweep:
         self.sums.add(slot)
         program.buffers.drop(like)
 
-    def by_formula(self, step: Step, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
+    def by_formula(self, step: TapeStep, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
         """Return the contributions by the partials of the row."""
         values = [self.terms[slot] for slot in (*step.operands, step.result)]
         variables = dict(zip((*row.argument_names, "out"), values, strict=True))
@@ -108,7 +108,7 @@ class _Sweep:
             if needed
         ]
 
-    def fit(self, term: Term, slot: int, step: Step, cotangent: Term) -> Term:
+    def fit(self, term: Term, slot: int, step: TapeStep, cotangent: Term) -> Term:
         """Return a contribution in the shape of its operand; on scalars it already has that shape."""
         place = self.place(slot)
         if type(cotangent.value) is np.float64 or term.value.shape == place.shape:
@@ -129,7 +129,7 @@ class _Sweep:
         value = self.terms[slot].value
         return _Place(value.shape, value.dtype)
 
-    def by_structure(self, step: Step, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
+    def by_structure(self, step: TapeStep, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
         """Return the contributions by the rule of the structure, on arrays."""
         names = (*row.argument_names, "out")
         saves = saved_names(row, step.needs)
@@ -141,7 +141,7 @@ class _Sweep:
         results = self.program.called(rule, [cotangent, *saved], values)
         return [(slot, term) for (slot, _), term in zip(places, results, strict=True)]
 
-    def rule(self, step: Step, row: Operator, saves: Sequence[str], places: Sequence[_Place]) -> Callable[..., Any]:
+    def rule(self, step: TapeStep, row: Operator, saves: Sequence[str], places: Sequence[_Place]) -> Callable[..., Any]:
         """Return the rule as a function of the cotangent and of the saved arrays."""
         shapes = tuple(self.place(slot).shape for slot in step.operands)
         node: Any = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes)

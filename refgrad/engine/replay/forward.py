@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.operators.recording import forward_function, owned
-from refgrad.engine.operators.tracing import Step, Trace, Traced
+from refgrad.engine.operators.tracing import Tape, TapeStep, Traced
 from refgrad.engine.replay.lowering import lowered
-from refgrad.engine.replay.program import Program, Term
+from refgrad.engine.replay.program import ReplayProgram, Term
 from refgrad.operators import Operator
 
 # Structures whose forward is a single numpy function that accepts ``out``.
 INTO_BUFFER: Mapping[str, np.ufunc] = MappingProxyType({"matmul": np.matmul})
 
 
-def write_forward(program: Program, trace: Trace, inputs: Sequence[Traced]) -> list[Term]:
+def write_forward(program: ReplayProgram, trace: Tape, inputs: Sequence[Traced]) -> list[Term]:
     """Write the lines of all steps, and return the term of every slot.
 
     Inputs are terms too: an array input is copied into a buffer, a scalar input is assigned to a name.
@@ -32,12 +32,12 @@ def write_forward(program: Program, trace: Trace, inputs: Sequence[Traced]) -> l
     return [terms[slot] for slot in range(trace.slots)]
 
 
-def _input(program: Program, value: Any) -> Term:
+def _input(program: ReplayProgram, value: Any) -> Term:
     held = value.copy(order="K") if isinstance(value, np.ndarray) else value
     return Term(program.store(held), held)
 
 
-def _result(program: Program, step: Step, operands: Sequence[Term]) -> Term:
+def _result(program: ReplayProgram, step: TapeStep, operands: Sequence[Term]) -> Term:
     rule = step.rule
     if not isinstance(rule, Operator):
         return _called(program, partial(rule, **step.attributes) if step.attributes else rule, operands)
@@ -51,12 +51,12 @@ def _result(program: Program, step: Step, operands: Sequence[Term]) -> Term:
     return program.named(Term(term.text, term.value))
 
 
-def constant(program: Program, value: Any) -> Term:
+def constant(program: ReplayProgram, value: Any) -> Term:
     """Return the term of an attribute."""
     return Term(program.store(value), value, constant=True)
 
 
-def _structure(program: Program, name: str, function: Callable[..., Any], operands: Sequence[Term]) -> Term:
+def _structure(program: ReplayProgram, name: str, function: Callable[..., Any], operands: Sequence[Term]) -> Term:
     arrays = [operand.value for operand in operands]
     value = function(*arrays)
     if isinstance(value, np.ndarray) and value.ndim:
@@ -69,7 +69,7 @@ def _structure(program: Program, name: str, function: Callable[..., Any], operan
     return _called(program, lambda *arrays: owned(function(*arrays), arrays), operands)
 
 
-def _called(program: Program, function: Callable[..., Any], operands: Sequence[Term]) -> Term:
+def _called(program: ReplayProgram, function: Callable[..., Any], operands: Sequence[Term]) -> Term:
     value = function(*(operand.value for operand in operands))
     if isinstance(function, np.ufunc) and isinstance(value, np.ndarray):
         term = program.into_buffer(function, operands, value)

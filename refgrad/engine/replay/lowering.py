@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.operators.vocabulary import ON_ARRAYS, alike
-from refgrad.engine.replay.program import Program, Term
-from refgrad.operators import Expression
+from refgrad.engine.replay.program import ReplayProgram, Term
+from refgrad.operators import Formula
 
 PYTHON: Mapping[type[ast.AST], tuple[str, Callable[..., Any], np.ufunc]] = MappingProxyType({
     ast.Add: ("+", operator.add, np.add),
@@ -38,13 +38,13 @@ UFUNCS: Mapping[Callable[..., Any], np.ufunc] = MappingProxyType({
 WHERE = ON_ARRAYS["where"]
 
 
-def lowered(program: Program, formula: Expression, variables: Mapping[str, Term]) -> Term:
+def lowered(program: ReplayProgram, formula: Formula, variables: Mapping[str, Term]) -> Term:
     """Write the lines that compute a formula of ``variables``, and return the term of its value."""
     return _Lowering(program, variables).visit(ast.parse(formula.calls, mode="eval").body)
 
 
 class _Lowering:
-    def __init__(self, program: Program, variables: Mapping[str, Term]) -> None:
+    def __init__(self, program: ReplayProgram, variables: Mapping[str, Term]) -> None:
         self.program = program
         self.variables = variables
 

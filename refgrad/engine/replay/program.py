@@ -73,7 +73,7 @@ def memory(value: Any) -> Any:
     return value
 
 
-class Program:
+class ReplayProgram:
     """Lines of Python code that run in ``namespace``."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:

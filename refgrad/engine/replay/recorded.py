@@ -16,10 +16,10 @@ import numpy as np
 from refgrad.engine import errors
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.operands import as_array
-from refgrad.engine.operators.tracing import Trace, Traced, tracing
+from refgrad.engine.operators.tracing import Tape, Traced, tracing
 from refgrad.engine.replay.backward import write_backward
 from refgrad.engine.replay.forward import write_forward
-from refgrad.engine.replay.program import Program, Term
+from refgrad.engine.replay.program import ReplayProgram, Term
 
 Outputs = Any
 Gradients = tuple[Tensor | None, ...]
@@ -88,14 +88,14 @@ class _Tape:
     """The forward and backward programs of a function for inputs of fixed shapes and dtypes."""
 
     def __init__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
-        trace = Trace()
+        trace = Tape()
         self.inputs = [trace.new(array, flows=array.dtype.kind == "f") for array in arrays]
         with tracing(trace), np.errstate(all="ignore"):
             returned = function(*self.inputs)
         self.form = type(returned)
         self.results = _listed(returned)
         self.trace = trace
-        self.program = Program({})
+        self.program = ReplayProgram({})
         with np.errstate(all="ignore"):
             self.terms = write_forward(self.program, trace, self.inputs)
         self.run = self.program.functions()
@@ -148,7 +148,7 @@ class _Tape:
 
     @cached_property
     def _backward(self) -> tuple[Sequence[Callable[[], None]], Sequence[Term], dict[int, Term]]:
-        program = Program(self.program.namespace)
+        program = ReplayProgram(self.program.namespace)
         terms = [term if term.constant else Term(term.text, self.now(term), constant=False) for term in self.terms]
         with np.errstate(all="ignore"):
             seeds, reached = write_backward(program, self.trace, terms, self._flowing)

@@ -16,7 +16,7 @@ from refgrad.generation.attributes.acceptance import accepts
 from refgrad.generation.attributes.rules import admits
 from refgrad.generation.draft.operands import bound
 from refgrad.interpreter import NUMPY_FUNCTIONS, noted
-from refgrad.operators import Expression, Operator
+from refgrad.operators import Formula, Operator
 from refgrad.operators.structures.reductions import kept_shape, reduced_axes
 
 Array = npt.NDArray[Any]
@@ -138,7 +138,7 @@ def _domain(operator: Operator) -> Callable[..., Any] | None:
 @cache
 def _limits(operator: Operator) -> tuple[Callable[..., Any], ...]:
     parameters = (*operator.argument_names, *operator.attribute_names)
-    conditions = [Expression(edge.where) for edge in operator.edges if edge.kind == "limit"]
+    conditions = [Formula(edge.where) for edge in operator.edges if edge.kind == "limit"]
     return tuple(condition.function(parameters, NUMPY_FUNCTIONS) for condition in conditions)
 
 
@@ -146,7 +146,7 @@ def _limits(operator: Operator) -> tuple[Callable[..., Any], ...]:
 def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
     """Return functions that vanish where a comparison in the formula, or in an edge's condition, changes."""
     assert operator.formula is not None
-    conditions = [operator.formula, *(Expression(edge.where) for edge in operator.edges)]
+    conditions = [operator.formula, *(Formula(edge.where) for edge in operator.edges)]
     sides = dict.fromkeys(
         f"({ast.unparse(node.left)}) - ({ast.unparse(node.comparators[0])})"
         for condition in conditions
@@ -154,4 +154,4 @@ def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
         if isinstance(node, ast.Compare)
     )
     parameters = (*operator.argument_names, *operator.attribute_names)
-    return tuple(Expression(source).function(parameters, NUMPY_FUNCTIONS) for source in sides)
+    return tuple(Formula(source).function(parameters, NUMPY_FUNCTIONS) for source in sides)

@@ -13,7 +13,7 @@ import numpy as np
 from refgrad.generation.attributes.rules import DEFAULT_RANGE, adapted, admits, choose_attributes
 from refgrad.generation.choices import Choices
 from refgrad.generation.draft.admission import MARGIN, Array, has_ties
-from refgrad.generation.draft.draft import Draft, Value
+from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.draft.operands import broadcast_shape, narrowed, operand_rule
 from refgrad.generation.profile import LARGEST_VALUE, Profile
 from refgrad.operators import Argument, Operator
@@ -78,12 +78,12 @@ def accepted_range(operator: Operator, argument: Argument) -> tuple[float, float
     return operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
 
 
-def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument: Argument, shape: Shape) -> Value:
+def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument: Argument, shape: Shape) -> Operand:
     """Return a leaf of this shape for this argument, which is not yet part of a scenario."""
     size = math.prod(shape)
     if argument.dtype == "bool":
         array: Array = np.array([choices.boolean(0.5) for _ in range(size)], dtype=bool).reshape(shape)
-        return Value.of(array, requires_grad=False)
+        return Operand.of(array, requires_grad=False)
     low, high = sample_range(operator, argument)
     tame_low, tame_high = max(low, DEFAULT_RANGE[0]), min(high, DEFAULT_RANGE[1])
     if tame_high - tame_low >= AT_LEAST and choices.boolean(TAME):
@@ -93,7 +93,7 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
     if size and profile.special and choices.boolean(min(1.0, profile.special * (2 if stress else 1))):
         ends: list[tuple[float, ...]] = [(low, high), *stress]
         array = rounded(special_array(choices, operator, array, ends), profile.dtype)
-    return Value.of(array, requires_grad=not choices.boolean(profile.constants))
+    return Operand.of(array, requires_grad=not choices.boolean(profile.constants))
 
 
 def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype: str) -> Array:
@@ -133,8 +133,8 @@ def special_array(choices: Choices, operator: Operator, array: Array, ends: list
 
 
 def put_on_edge(
-    choices: Choices, operator: Operator, operands: list[Value], example: Mapping[str, float], dtype: str
-) -> list[Value]:
+    choices: Choices, operator: Operator, operands: list[Operand], example: Mapping[str, float], dtype: str
+) -> list[Operand]:
     """Return the operands with at least one entry moved onto an example of an edge.
 
     Entries that broadcasting combines are moved together. Operands must not be empty.
@@ -150,16 +150,16 @@ def put_on_edge(
             for place in places:
                 array[_projected(np.unravel_index(place, result), array.shape)] = example[argument.name]
         numbers = array if operand.condition else rounded(array, dtype)
-        moved.append(Value.of(numbers, requires_grad=operand.requires_grad))
+        moved.append(Operand.of(numbers, requires_grad=operand.requires_grad))
     return moved
 
 
-def with_ties(choices: Choices, operand: Value) -> Value:
+def with_ties(choices: Choices, operand: Operand) -> Operand:
     """Return the operand with every entry replaced by one of two of its numbers, so that most reductions have a tie."""
     entries = operand.array.ravel().tolist()
     pair = [choices.choice(entries), choices.choice(entries)]
     array = np.array([choices.choice(pair) for _ in entries], dtype=operand.array.dtype).reshape(operand.shape)
-    return Value.of(array, requires_grad=operand.requires_grad)
+    return Operand.of(array, requires_grad=operand.requires_grad)
 
 
 def _projected(index: tuple[np.intp, ...], shape: Shape) -> tuple[int, ...]:
@@ -198,7 +198,7 @@ def apply_on_edge(draft: Draft, operator: Operator) -> bool:
 def commit(
     draft: Draft,
     operator: Operator,
-    operands: list[Value],
+    operands: list[Operand],
     *,
     margin: float,
     given: Mapping[str, float] = MappingProxyType({}),
@@ -213,22 +213,22 @@ def commit(
     return True
 
 
-def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Value]:
+def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Operand]:
     """Return operands whose shapes fit; with probability ``fresh`` one is a new leaf even if an existing value fits.
 
     If no leaf requires grad so far, one of the operands does.
     """
-    operands: list[Value] = []
+    operands: list[Operand] = []
     count = draft.choices.choice(VARIADIC) if operator.arguments[-1].variadic else 1
     for argument in slots(operator, count):
-        operands.append(_choose_operand(draft, operator, argument, operands, fresh))
+        operands.append(_choose_one(draft, operator, argument, operands, fresh))
     if not (any(leaf.requires_grad for leaf in draft.leaves) or any(value.requires_grad for value in operands)):
         numbers = [operand for operand in operands if not operand.condition]
         draft.choices.choice(numbers).requires_grad = True
     return operands
 
 
-def _choose_operand(draft: Draft, operator: Operator, argument: Argument, before: list[Value], fresh: float) -> Value:
+def _choose_one(draft: Draft, operator: Operator, argument: Argument, before: list[Operand], fresh: float) -> Operand:
     choices, shapes = draft.choices, tuple(operand.shape for operand in before)
     if before and choices.boolean(TWICE) and may_repeat(operator, argument, before[-1], shapes):
         return before[-1]
@@ -244,7 +244,7 @@ def slots(operator: Operator, count: int) -> tuple[Argument, ...]:
     return (*first, *[last] * count) if last.variadic else operator.arguments
 
 
-def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple[Shape, ...]) -> list[Value]:
+def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple[Shape, ...]) -> list[Operand]:
     """Return the existing values that fit this argument after operands of these shapes."""
     low, high = accepted_range(operator, argument)
     condition = argument.dtype == "bool"
@@ -263,13 +263,13 @@ def _fits(operator: Operator, shapes: tuple[Shape, ...], shape: Shape) -> bool:
     return operand_rule(operator).fits(shapes, shape)
 
 
-def may_repeat(operator: Operator, argument: Argument, value: Value, shapes: tuple[Shape, ...]) -> bool:
+def may_repeat(operator: Operator, argument: Argument, value: Operand, shapes: tuple[Shape, ...]) -> bool:
     """Return True if the previous operand may be used for this argument too."""
     alike = value.condition == (argument.dtype == "bool")
     return alike and value.within(*accepted_range(operator, argument), MARGIN) and _fits(operator, shapes, value.shape)
 
 
-def _pick(choices: Choices, values: list[Value]) -> Value:
+def _pick(choices: Choices, values: list[Operand]) -> Operand:
     if choices.boolean(UNUSED):
         values = [value for value in values if not value.uses] or values
     return choices.choice(values)

@@ -8,7 +8,7 @@ from typing import Final
 from refgrad.generation.choices import Choices
 from refgrad.generation.draft.admission import MARGIN
 from refgrad.generation.draft.application import accepted_range, random_array
-from refgrad.generation.draft.draft import Draft, Value
+from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.profile import Profile, reducing_operators
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.structure import Shape
@@ -59,11 +59,11 @@ def completed(draft: Draft) -> Scenario | None:
     return _with_wider_leaves(Scenario(tuple(steps)), draft.choices, draft.profile.wider)
 
 
-def _outputs(draft: Draft) -> list[Value]:
+def _outputs(draft: Draft) -> list[Operand]:
     """Return the outputs of the backward calls, reduced to scalars if the profile requires that."""
     recorded = [value for value in draft.results if value.requires_grad]
     sinks = sorted((v for v in recorded if not v.uses), key=lambda value: -value.graph.bit_count())
-    outputs: list[Value] = []
+    outputs: list[Operand] = []
     reached = 0
     for number in draft.choices.repeat(1, draft.profile.max_backwards):
         pool = recorded if outputs and draft.choices.boolean(INTERIOR) else sinks[number:] or recorded
@@ -79,7 +79,7 @@ def _outputs(draft: Draft) -> list[Value]:
     return outputs
 
 
-def _scalar(draft: Draft, output: Value, others: list[Value]) -> Value | None:
+def _scalar(draft: Draft, output: Operand, others: list[Operand]) -> Operand | None:
     """Return the output, or, if the profile allows no seeds, a scalar made of it or of another value, or None."""
     if draft.profile.seeds:
         return output
@@ -94,14 +94,14 @@ def _scalar(draft: Draft, output: Value, others: list[Value]) -> Value | None:
     return None
 
 
-def _reduce(draft: Draft, operator: Operator, value: Value) -> bool:
+def _reduce(draft: Draft, operator: Operator, value: Operand) -> bool:
     result = draft.compute(operator, [value], {}, margin=MARGIN)
     if result is not None:
         draft.add_result(result, operator.name, {})
     return result is not None
 
 
-def _planned(draft: Draft, outputs: list[Value]) -> list[PlannedBackward]:
+def _planned(draft: Draft, outputs: list[Operand]) -> list[PlannedBackward]:
     planned: list[PlannedBackward] = []
     built = len(draft.results)
     for number, output in enumerate(outputs):
@@ -115,7 +115,7 @@ def _planned(draft: Draft, outputs: list[Value]) -> list[PlannedBackward]:
     return planned
 
 
-def _rebuilt(draft: Draft, output: Value, built: int) -> tuple[Apply, ...]:
+def _rebuilt(draft: Draft, output: Operand, built: int) -> tuple[Apply, ...]:
     """Return copies of the applications that lead to the output, under new names."""
     names: dict[str, str] = {}
     copies: list[Apply] = []
@@ -127,7 +127,7 @@ def _rebuilt(draft: Draft, output: Value, built: int) -> tuple[Apply, ...]:
     return tuple(copies)
 
 
-def _seed(draft: Draft, output: Value) -> Constant | None:
+def _seed(draft: Draft, output: Operand) -> Constant | None:
     if not draft.profile.seeds or (output.shape == () and not draft.choices.boolean(0.3)):
         return None
     return random_seed(draft.choices, output.shape, draft.profile)

@@ -55,7 +55,7 @@ class Memory:
 
 
 @dataclass(slots=True, eq=False)
-class Value:
+class Operand:
     """A tensor of a scenario: a leaf, a result, a view, a detached tensor or a recorded gradient.
 
     ``entries`` are None if steps may change them, and booleans if the value is a ``condition``. ``step`` is None for a
@@ -73,7 +73,7 @@ class Value:
     entries: Array | None = None
     condition: bool = False
     step: Definition | None = None
-    arguments: tuple[Value, ...] = ()
+    arguments: tuple[Operand, ...] = ()
     graph: int = 0
     leaves: int = 0
     uses: int = 0
@@ -95,7 +95,7 @@ class Value:
         return self.entries
 
     @classmethod
-    def of(cls, array: Array, *, requires_grad: bool, arguments: tuple[Value, ...] = ()) -> Value:
+    def of(cls, array: Array, *, requires_grad: bool, arguments: tuple[Operand, ...] = ()) -> Operand:
         """Return a value with these entries and their bounds."""
         condition = array.dtype.kind == "b"
         return cls(array.shape, requires_grad, Memory.of(array), array, condition, None, arguments)
@@ -120,9 +120,9 @@ class Draft:
     base: Shape
     choices: Choices
     steps: list[Step] = field(default_factory=list)
-    values: list[Value] = field(default_factory=list)
-    results: list[Value] = field(default_factory=list)
-    leaves: list[Value] = field(default_factory=list)
+    values: list[Operand] = field(default_factory=list)
+    results: list[Operand] = field(default_factory=list)
+    leaves: list[Operand] = field(default_factory=list)
     hooks: dict[str, str] = field(default_factory=dict)
     regions: list[bool] = field(default_factory=list)
     largest: float = field(init=False)
@@ -142,7 +142,7 @@ class Draft:
         """The scenario of the steps so far."""
         return Scenario(tuple(self.steps))
 
-    def define(self, value: Value, step: Definition) -> None:
+    def define(self, value: Operand, step: Definition) -> None:
         """Append a step that defines a tensor. Its arguments must be defined already."""
         value.step = step
         if isinstance(step, Leaf):
@@ -154,20 +154,20 @@ class Draft:
         self.steps.append(step)
         self.values.append(value)
 
-    def _link(self, value: Value) -> None:
+    def _link(self, value: Operand) -> None:
         for argument in value.arguments:
             argument.uses += 1
             value.graph |= argument.graph
             value.leaves |= argument.leaves
         value.graph |= value.requires_grad << len(self.results)
 
-    def add_leaf(self, value: Value) -> None:
+    def add_leaf(self, value: Operand) -> None:
         """Add the leaf to the scenario."""
         name = f"{'c' if value.condition else 'x'}{len(self.leaves) + 1}"
         dtype = None if value.condition else self.profile.dtype
         self.define(value, Leaf(name, Constant.of(value.array, dtype), value.requires_grad))
 
-    def add_result(self, value: Value, operator: str, attributes: Mapping[str, Any]) -> None:
+    def add_result(self, value: Operand, operator: str, attributes: Mapping[str, Any]) -> None:
         """Add the result to the scenario, after those of its arguments that are not yet part of it."""
         for argument in value.arguments:
             if argument.step is None:
@@ -182,8 +182,8 @@ class Draft:
         )
 
     def compute(
-        self, operator: Operator, arguments: Sequence[Value], attributes: Mapping[str, Any], *, margin: float
-    ) -> Value | None:
+        self, operator: Operator, arguments: Sequence[Operand], attributes: Mapping[str, Any], *, margin: float
+    ) -> Operand | None:
         """Return the operator's result, or None if it is rejected.
 
         Rejected are shapes that do not fit or that the profile does not admit, points outside of the domain or within
@@ -207,7 +207,7 @@ class Draft:
         if not admitted or not all(self.has_room(candidate, operator) for candidate in (array, *fresh)):
             return None
         requires_grad = any(argument.requires_grad for argument in arguments)
-        value = Value.of(array, requires_grad=requires_grad, arguments=tuple(arguments))
+        value = Operand.of(array, requires_grad=requires_grad, arguments=tuple(arguments))
         if not value.within(-self.largest, self.largest):
             return None
         near = margin >= 0 and distance_to_kink(operator, arrays, bound, array, inside) <= max(margin, self.margin)

@@ -18,7 +18,7 @@ from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.promotion import floating_dtypes, promoted
 from refgrad.scenario.rewrite import mapped, needed, retyped, spliced, substituted, with_values
 from refgrad.scenario.steps.codecs import Scope, Tangents
-from refgrad.scenario.steps.kinds import Detach, Enter, Hook, Leave, Write, ZeroGrad
+from refgrad.scenario.steps.kinds import Detach, EnterMode, Hook, LeaveMode, Write, ZeroGrad
 
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
@@ -184,13 +184,13 @@ def without_one_change(current: Evaluated) -> Iterator[Steps]:
     waiting: list[int] = []
     for at, step in enumerate(steps):
         match step:
-            case Enter():
+            case EnterMode():
                 waiting.append(at)
-            case Leave(by_error):
+            case LeaveMode(by_error):
                 both = {waiting.pop(), at}
                 yield [other for place, other in enumerate(steps) if place not in both]
                 if by_error:
-                    yield spliced(steps, at, Leave())
+                    yield spliced(steps, at, LeaveMode())
             case Detach(_, source):
                 yield substituted(steps, step, source)
             case Write(index=index) if index is not None:
@@ -209,9 +209,9 @@ def consistent(steps: Steps) -> list[Step]:
             step.check(scope)
         except ScenarioError:
             continue
-        if isinstance(step, Enter):
+        if isinstance(step, EnterMode):
             entered.append(len(kept))
-        elif isinstance(step, Leave):
+        elif isinstance(step, LeaveMode):
             entered.pop()
         kept.append(step)
     return [step for at, step in enumerate(kept) if at not in entered]

@@ -21,7 +21,7 @@ from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.admission import MARGIN, Array, inside_of, well_formed
 from refgrad.generation.draft.application import commit, fresh_leaf, may_repeat, slots
 from refgrad.generation.draft.backward_calls import completed
-from refgrad.generation.draft.draft import Draft, Value
+from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.draft.operands import operand_rule
 from refgrad.generation.profile import STANDARD, Profile
 from refgrad.interpreter import Float64, evaluate, keywords
@@ -299,15 +299,15 @@ def _depends_on(scenario: Scenario, place: int) -> bool:
     return not np.array_equal(before, after, equal_nan=True)
 
 
-def _is_well_formed(row: Operator, result: Value) -> bool:
+def _is_well_formed(row: Operator, result: Operand) -> bool:
     """Return True if the attributes, some of which were given, fit the operands, and not only the function of NumPy."""
     assert isinstance(result.step, Apply)
     return well_formed(row, [argument.array for argument in result.arguments], row.bind(keywords(result.step)))
 
 
-def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None:
+def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Operand] | None:
     """Return fresh leaves, the first of them of the shape of the case, or None if they do not fit."""
-    rule, operands = operand_rule(row), list[Value]()
+    rule, operands = operand_rule(row), list[Operand]()
     for argument in slots(row, corner.operands):
         shapes = tuple(operand.shape for operand in operands)
         if corner.repeated and operands and may_repeat(row, argument, operands[-1], shapes):
@@ -323,10 +323,10 @@ def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Value] | None
     return None if corner.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
 
 
-def _arranged(leaf: Value, corner: Corner) -> Value:
+def _arranged(leaf: Operand, corner: Corner) -> Operand:
     if corner.arranged is None or leaf.condition or not leaf.array.size:
         return leaf
-    return Value.of(corner.arranged(leaf.array), requires_grad=leaf.requires_grad)
+    return Operand.of(corner.arranged(leaf.array), requires_grad=leaf.requires_grad)
 
 
 def subsets(scenario: Scenario) -> Iterator[Scenario]:

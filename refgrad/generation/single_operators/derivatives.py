@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.backward_calls import random_seed
-from refgrad.generation.draft.draft import Draft, Memory, Value
+from refgrad.generation.draft.draft import Draft, Memory, Operand
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
 from refgrad.generation.random_graphs import random_scenario
 from refgrad.generation.single_operators.first_order import ANOTHER, scenario_with_entries
@@ -60,16 +60,16 @@ class Continuation:
         """Take over all steps before the backward."""
         ((at, self.backward),) = first.backwards
         self.choices, self.profile, self.draft = choices, profile, Draft(profile, (), choices)
-        self.named, arrays = dict[str, Value](), evaluate(first, Float64())
+        self.named, arrays = dict[str, Operand](), evaluate(first, Float64())
         for step in first.steps[:at]:
             assert isinstance(step, Leaf | Apply)
             arguments = tuple(self.named[name] for name in step.uses)
             recorded = step.requires_grad if isinstance(step, Leaf) else any(x.requires_grad for x in arguments)
-            self._define(Value.of(arrays[step.name], requires_grad=recorded, arguments=arguments), step)
+            self._define(Operand.of(arrays[step.name], requires_grad=recorded, arguments=arguments), step)
         self.output = self.named[self.backward.output]
         self.leaves = [leaf for place, leaf in enumerate(self.draft.leaves) if self.output.leaves >> place & 1]
 
-    def _define(self, value: Value, step: Leaf | Apply | Grad) -> Value:
+    def _define(self, value: Operand, step: Leaf | Apply | Grad) -> Operand:
         self.draft.define(value, step)
         self.named[step.name] = value
         return value
@@ -84,31 +84,31 @@ class Continuation:
         """Return random numbers of either sign."""
         return random_seed(self.choices, shape, self.profile)
 
-    def add_leaf(self, name: str, numbers: Constant, *, requires_grad: bool) -> Value:
+    def add_leaf(self, name: str, numbers: Constant, *, requires_grad: bool) -> Operand:
         """Add a leaf."""
-        value = Value.of(numbers.to_numpy(), requires_grad=requires_grad)
+        value = Operand.of(numbers.to_numpy(), requires_grad=requires_grad)
         return self._define(value, Leaf(name, numbers, requires_grad))
 
-    def add_product(self, name: str, x: Value, y: Value) -> Value:
+    def add_product(self, name: str, x: Operand, y: Operand) -> Operand:
         """Multiply two values of one shape."""
         return self._add_result(Apply(name, "multiply", (x.name, y.name)), (x, y), x.shape)
 
-    def add_weighted(self, name: str, value: Value, weights: str) -> Value:
+    def add_weighted(self, name: str, value: Operand, weights: str) -> Operand:
         """Multiply a value by a new leaf of random numbers."""
         return self.add_product(name, value, self.add_leaf(weights, self.random_seed(value.shape), requires_grad=True))
 
-    def add_sum(self, name: str, x: Value) -> Value:
+    def add_sum(self, name: str, x: Operand) -> Operand:
         """Sum a value over its first axis."""
         axis: tuple[tuple[str, AttributeValue], ...] = (("axis", 0),)
         return self._add_result(Apply(name, "sum", (x.name,), axis), (x,), x.shape[1:])
 
-    def _add_result(self, step: Apply, arguments: tuple[Value, ...], shape: Shape) -> Value:
+    def _add_result(self, step: Apply, arguments: tuple[Operand, ...], shape: Shape) -> Operand:
         recorded = any(argument.requires_grad for argument in arguments)
-        return self._define(Value(shape, recorded, Memory.up_to(math.inf), arguments=arguments), step)
+        return self._define(Operand(shape, recorded, Memory.up_to(math.inf), arguments=arguments), step)
 
-    def add_gradient(self, name: str, output: Value, leaf: Value, seed: Constant | None) -> Value:
+    def add_gradient(self, name: str, output: Operand, leaf: Operand, seed: Constant | None) -> Operand:
         """Record the gradient of an output with respect to a leaf."""
-        gradient = Value(leaf.shape, requires_grad=True, memory=Memory.up_to(math.inf), arguments=(output, leaf))
+        gradient = Operand(leaf.shape, requires_grad=True, memory=Memory.up_to(math.inf), arguments=(output, leaf))
         return self._define(gradient, Grad(name, output.name, leaf.name, seed))
 
     def ended(self, *steps: Step) -> Scenario:
@@ -174,7 +174,7 @@ def differentiated_twice(  # noqa: PLR0913 (each of them is the caller's to say,
     return made.ended(backward, *_gradients(read), Read("value", "h"))
 
 
-def _gradients(leaves: list[Value]) -> list[Read]:
+def _gradients(leaves: list[Operand]) -> list[Read]:
     return [Read("grad", leaf.name) for leaf in leaves]
 
 
@@ -241,7 +241,7 @@ def _thrice(made: Continuation, nonlinearity: Nonlinearity, weighted_gradient: f
     return made.ended(backward, *_gradients(leaves), Read("value", "h"), Read("value", "g"))
 
 
-def _with_nonzero_derivative(made: Continuation, leaves: list[Value]) -> list[Value]:
+def _with_nonzero_derivative(made: Continuation, leaves: list[Operand]) -> list[Operand]:
     """Return the leaves with a derivative that is not identically zero, or all leaves if only the weights have one."""
     needed = {made.output.name}
     for step in made.applications:
@@ -253,7 +253,7 @@ def _with_nonzero_derivative(made: Continuation, leaves: list[Value]) -> list[Va
     return [*kept, *(leaf for leaf in leaves if leaf.name == "w")] if kept else leaves
 
 
-def _pairs(made: Continuation, nonlinearity: Nonlinearity, leaves: list[Value]) -> list[tuple[Value, Value]]:
+def _pairs(made: Continuation, nonlinearity: Nonlinearity, leaves: list[Operand]) -> list[tuple[Operand, Operand]]:
     """Return the leaves whose gradient may be recorded, each with one that the gradient is certain to depend on."""
     steps = made.applications
 

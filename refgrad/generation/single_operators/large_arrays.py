@@ -22,7 +22,7 @@ from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.admission import Array, well_formed
 from refgrad.generation.draft.application import fresh_leaf, sample_range, slots
 from refgrad.generation.draft.backward_calls import SEED_RANGE
-from refgrad.generation.draft.draft import Draft, Value
+from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.draft.operands import operand_rule
 from refgrad.generation.profile import STANDARD, Profile
 from refgrad.interpreter import keywords, noted, numpy_forward
@@ -214,7 +214,7 @@ def _drawn(row: Operator, shape: Shape, seed: int, profile: Profile) -> Scenario
     return draft.scenario
 
 
-def _attributes(draft: Draft, row: Operator, operands: list[Value], seed: int) -> dict[str, Any]:
+def _attributes(draft: Draft, row: Operator, operands: list[Operand], seed: int) -> dict[str, Any]:
     """Return attributes. For the first seeds, the axis is the longest or the shortest one of the first operand."""
     shapes = tuple(operand.shape for operand in operands)
     attributes = choose_attributes(draft.choices, row, shapes, draft.profile)
@@ -231,9 +231,9 @@ def _seed(row: Operator, shape: Shape, source: Random) -> Array:
     return low + (high - low) * _random_numbers(source, shape)
 
 
-def _operands(draft: Draft, row: Operator, source: Random) -> list[Value] | None:
+def _operands(draft: Draft, row: Operator, source: Random) -> list[Operand] | None:
     """Return new leaves: of one shape and period for an elementwise operator, and of random entries for others."""
-    rule, operands = operand_rule(row), list[Value]()
+    rule, operands = operand_rule(row), list[Operand]()
     for argument in slots(row, 2):
         if row.elementwise:
             shape = draft.base
@@ -248,15 +248,15 @@ def _operands(draft: Draft, row: Operator, source: Random) -> list[Value] | None
     return operands
 
 
-def _leaf(draft: Draft, row: Operator, argument: Argument, shape: Shape, source: Random) -> Value:
+def _leaf(draft: Draft, row: Operator, argument: Argument, shape: Shape, source: Random) -> Operand:
     if row.elementwise:
         leaf = fresh_leaf(draft.choices, draft.profile, row, argument, (PERIOD,))
-        return Value.of(np.resize(leaf.array, shape), requires_grad=leaf.requires_grad)
+        return Operand.of(np.resize(leaf.array, shape), requires_grad=leaf.requires_grad)
     numbers = _random_numbers(source, shape)
     if argument.dtype == "bool":
-        return Value.of(numbers < HALF, requires_grad=False)
+        return Operand.of(numbers < HALF, requires_grad=False)
     low, high = _range(row, argument, draft)
-    return Value.of(rounded(low + (high - low) * numbers, draft.profile.dtype), requires_grad=True)
+    return Operand.of(rounded(low + (high - low) * numbers, draft.profile.dtype), requires_grad=True)
 
 
 def _range(row: Operator, argument: Argument, draft: Draft) -> tuple[float, float]:

@@ -19,7 +19,7 @@ import numpy as np
 from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.admission import MARGIN, Array, well_formed
 from refgrad.generation.draft.backward_calls import random_seed
-from refgrad.generation.draft.draft import Draft, Value
+from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.profile import STANDARD, GenerationError, Profile
 from refgrad.generation.single_operators.corners import HIGHEST_RANK, LARGEST_CORNER, entries, plain_corners
 from refgrad.generation.single_operators.derivatives import differentiated_twice, saves_operands
@@ -159,7 +159,7 @@ def admitted(scenario: Scenario, profile: Profile) -> bool:
     draft = Draft(profile, (), SeededChoices(0))
 
     def fits(step: Apply) -> bool:
-        operands = [Value.of(np.asarray(values[name]), requires_grad=True) for name in step.arguments]
+        operands = [Operand.of(np.asarray(values[name]), requires_grad=True) for name in step.arguments]
         return draft.compute(operator_table()[step.operator], operands, keywords(step), margin=MARGIN) is not None
 
     with np.errstate(all="ignore"):

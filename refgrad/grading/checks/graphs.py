@@ -10,8 +10,8 @@ from refgrad.generation import (
     ALL_FEATURES,
     LIFECYCLE_OPERATORS,
     Dtype,
-    Form,
     GenerationError,
+    GraphForm,
     Meeting,
     Profile,
     Reach,
@@ -195,11 +195,11 @@ class SmallGraphCheck(GraphCheck):
 
     def scenarios(self, bench: Bench, usable: Usable) -> Iterator[Scenario]:
         """Yield graphs of scalars with each result named, and graphs of vectors, or else of scalars, nested."""
-        yield from _in_form(Form(vectors=False, nested=False), usable, bench)
-        yield from _in_form(Form(vectors="arrays" in bench.engine.adapter.features, nested=True), usable, bench)
+        yield from _in_form(GraphForm(vectors=False, nested=False), usable, bench)
+        yield from _in_form(GraphForm(vectors="arrays" in bench.engine.adapter.features, nested=True), usable, bench)
 
 
-def _in_form(form: Form, usable: Usable, bench: Bench) -> Iterator[Scenario]:
+def _in_form(form: GraphForm, usable: Usable, bench: Bench) -> Iterator[Scenario]:
     """Yield the small graphs that the engine can run in a form; the largest are only run nested.
 
     Graphs of the same operators require the same features.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Numbers, Shape, Subject, Uncoupled
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
-from refgrad.lifecycle import Contribution, Gradient, Prediction, Value
+from refgrad.lifecycle import Contribution, ExpectedValue, Gradient, Prediction
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.observation import Array, Observation
 from refgrad.native.program import relevant_leaves
@@ -45,19 +45,19 @@ class Due:
     """The expected value or gradient of a step, with the oracle that certifies it and the adapter of the engine."""
 
     oracle: CertifiedOracle
-    prediction: Value | Gradient
+    prediction: ExpectedValue | Gradient
     adapter: AnyAdapter
 
     def certified(self, bits: int = TRUTH_BITS) -> Certified:
         """Return the truth at a precision of ``bits``."""
-        if isinstance(self.prediction, Value):
+        if isinstance(self.prediction, ExpectedValue):
             return self.oracle.value(self.prediction.lowered, bits)
         return self.oracle.gradient(self.prediction.leaf, self.prediction.contributions, bits, forward=self.is_forward)
 
     @property
     def narrowest(self) -> Certified:
         """The truth at the precision that settles it."""
-        if isinstance(self.prediction, Value):
+        if isinstance(self.prediction, ExpectedValue):
             return self.oracle.narrowest_value(self.prediction.lowered)
         return self.oracle.narrowest_gradient(
             self.prediction.leaf, self.prediction.contributions, forward=self.is_forward
@@ -75,7 +75,7 @@ class Due:
         Libraries promote several dtypes differently: they disagree on whether a 0-d array counts, for example.
         """
         prediction = self.prediction
-        dtypes = self.oracle.dtypes[prediction.name if isinstance(prediction, Value) else prediction.leaf]
+        dtypes = self.oracle.dtypes[prediction.name if isinstance(prediction, ExpectedValue) else prediction.leaf]
         return next(iter(dtypes)) if len(dtypes) == 1 else None
 
     @property
@@ -97,13 +97,13 @@ class Due:
     @property
     def is_pushed(self) -> bool:
         """Return True if the value is a directional derivative computed by forward mode."""
-        prediction = self.prediction
-        return isinstance(prediction, Value) and isinstance(self.oracle.given.definitions.get(prediction.name), Jvp)
+        name = self.prediction.name if isinstance(self.prediction, ExpectedValue) else ""
+        return isinstance(self.oracle.given.definitions.get(name), Jvp)
 
     @property
     def is_certain(self) -> bool:
         """Return True if every engine must show an array, so that its absence is a failure."""
-        return isinstance(self.prediction, Value) or self.prediction.certain
+        return isinstance(self.prediction, ExpectedValue) or self.prediction.certain
 
 
 def _arriving(contribution: Contribution) -> float:
@@ -218,7 +218,7 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
 def _in_other_order(finding: Finding, array: Array, due: Due) -> Finding:
     """Return the finding, with a remark if the wrong value is right for the two operands in reverse order."""
     given = due.oracle.given
-    step = given.definitions.get(due.prediction.name) if isinstance(due.prediction, Value) else None
+    step = given.definitions.get(due.prediction.name) if isinstance(due.prediction, ExpectedValue) else None
     if not isinstance(step, Apply) or len(set(step.arguments)) != 2:  # noqa: PLR2004 (the first and the second)
         return finding
     turned = replace(step, arguments=step.arguments[::-1])

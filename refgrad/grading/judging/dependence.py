@@ -14,7 +14,7 @@ import numpy.typing as npt
 from refgrad.generation import Place
 from refgrad.grading.judging.comparison import Due
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
-from refgrad.lifecycle import Gradient, Value
+from refgrad.lifecycle import ExpectedValue, Gradient
 from refgrad.native.adapter import AnyAdapter
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import CertifiedOracle
@@ -24,7 +24,7 @@ from refgrad.scenario import Apply, Backward, Leaf
 
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float64]
-Shown = Value | Gradient
+Shown = ExpectedValue | Gradient
 
 NEAR: Final = 1 + 1 / 64
 APART: Final = (1.5, 5.0, 9.0)
@@ -85,7 +85,7 @@ class Dependence:
     def may_move(self, read: Shown) -> Mask:
         """Return the mask of result entries that NaN reaches in the oracle or, for a value, in float64."""
         found = ~self.may_be_free(read)
-        return found | np.isnan(self._plain(read, math.nan)) if isinstance(read, Value) else found
+        return found | np.isnan(self._plain(read, math.nan)) if isinstance(read, ExpectedValue) else found
 
     def moves(self, read: Shown) -> Mask:
         """Return the mask of result entries that differ for at least two of the probed numbers."""
@@ -95,7 +95,7 @@ class Dependence:
         """Return the mask of result entries that differ for every two of the probed numbers."""
         return self._differ(read)[1]
 
-    def passed_on(self, value: Value, number: float) -> Numbers:
+    def passed_on(self, value: ExpectedValue, number: float) -> Numbers:
         """Return the values that are ``number`` itself, or a function of it alone if it is large; NaN elsewhere.
 
         A value is NaN, too, where evaluation in float64 does not agree with it.
@@ -118,14 +118,14 @@ class Dependence:
         """
         if self.row.composite is not None or (isinstance(read, Gradient) and not self.row.elementwise):
             return np.full(self.due(read).certified().shape, math.nan)
-        plain = self._plain(read, number) if isinstance(read, Value) else self._plain_slope(read, number)
+        plain = self._plain(read, number) if isinstance(read, ExpectedValue) else self._plain_slope(read, number)
         if np.isnan(plain).all():
             return plain
         moving = self.moves(read) | self._is_same_entry(read)
         towards = [self._certified(self._oracle(math.copysign(far, number)), read) for far in TOWARDS_INFINITY]
         return np.where(_approached(towards, plain) & moving, plain, math.nan)
 
-    def _is_handed_on(self, value: Value) -> Mask:
+    def _is_handed_on(self, value: ExpectedValue) -> Mask:
         """Return the mask of result entries that equal the entry, whichever number it holds."""
         balls = (self._certified(oracle, value).midpoint == number for number, oracle in self._replaced.items())
         found: Mask = np.all(list(balls), axis=0)
@@ -162,7 +162,7 @@ class Dependence:
             self._found[read] = _differing([self._certified(oracle, read) for oracle in self._replaced.values()])
         return self._found[read]
 
-    def _plain(self, value: Value, number: float) -> Numbers:
+    def _plain(self, value: ExpectedValue, number: float) -> Numbers:
         values: Mapping[str, Numbers] = evaluate(self.place.holding(number), Float64())
         return values[value.lowered]
 

@@ -176,7 +176,7 @@ class Unsent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class SeedWrite:
     """A seed that the engine has written to."""
 
     kind: Literal["written"] = "written"
@@ -275,7 +275,7 @@ Fact: TypeAlias = (
     | Flag
     | Calls
     | Unsent
-    | Written
+    | SeedWrite
     | Uncoupled
     | Died
     | Lacks

@@ -20,25 +20,25 @@ from refgrad.grading.judging.evidence import (
     Flag,
     Lacks,
     Numbers,
+    SeedWrite,
     Silence,
     Subject,
     Unsent,
-    Written,
 )
 from refgrad.grading.judging.own_precision import in_float64, shows_float32
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.lifecycle import (
     ErrorKind,
+    ExpectedFlag,
+    ExpectedValue,
     Fails,
     Gradient,
     NoGradient,
     Open,
     Prediction,
     Seen,
-    Value,
     lower,
 )
-from refgrad.lifecycle import Flag as FlagDue
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation, Raised
@@ -116,7 +116,7 @@ def refuses(scenario: Scenario, engine: Engine) -> bool:
 def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:
     for number, observation in enumerate(observations, 1):
         if observation.changed:
-            return Finding("wrong", Written(change=observation.changed[0]), number)
+            return Finding("wrong", SeedWrite(change=observation.changed[0]), number)
     return None
 
 
@@ -232,12 +232,12 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
     if observation.error is not None:
         return _of_error(observation.error, may_fail=isinstance(prediction, Open))
     match prediction:
-        case Value(name=name):
+        case ExpectedValue(name=name):
             return compare_array(Subject("value", name), observation, Due(oracle, prediction, adapter))
         case Gradient(leaf=leaf, contributions=contributions):
             own = in_float64(oracle, leaf, {contribution[0] for contribution in contributions})
             return compare_array(Subject("gradient", leaf), observation, Due(own, prediction, adapter))
-        case FlagDue(holds=holds):
+        case ExpectedFlag(holds=holds):
             return _compare_flag(observation, holds=holds)
         case Seen():
             return _compare_calls(prediction, observation, oracle, adapter)

@@ -25,7 +25,7 @@ from refgrad.grading.judging.dependence import Dependence, Numbers, Shown
 from refgrad.grading.judging.evidence import Entry, Error, Subject
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
-from refgrad.lifecycle import Gradient, Value, lower
+from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
@@ -89,7 +89,7 @@ def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Fi
     return worst(
         replace(judged(dependence, number, read, _subject(read), seen), step=step)
         for step, (read, seen) in enumerate(zip(predictions, observations, strict=True), 1)
-        if isinstance(read, Value | Gradient)
+        if isinstance(read, ExpectedValue | Gradient)
     )
 
 
@@ -103,7 +103,7 @@ def _passes_over(scenario: Scenario, engine: Engine) -> bool:
 
 
 def _subject(read: Shown) -> Subject:
-    return Subject("value", read.name) if isinstance(read, Value) else Subject("gradient", read.leaf)
+    return Subject("value", read.name) if isinstance(read, ExpectedValue) else Subject("gradient", read.leaf)
 
 
 def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject, seen: Observation) -> Finding:
@@ -118,7 +118,7 @@ def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject
         findings.append(
             _contained(dependence, read, subject, seen, dependence.is_free(read)) if found.failed else found
         )
-    if math.isfinite(number) and isinstance(read, Value):
+    if math.isfinite(number) and isinstance(read, ExpectedValue):
         least = 0.0 if _is_subnormal(number) else FLOAT64.underflow
         findings.append(_as_due(subject, seen.array, dependence.passed_on(read, number), least, due.scale))
     if math.isnan(number) and "nan" not in conventions:
@@ -148,7 +148,7 @@ def _propagated(
     suspect = ~np.isnan(array) & (changed | dependence.may_move(read))
     if not suspect.any():
         return Finding("passed")
-    depends = dependence.moves(read) if isinstance(read, Value) else dependence.always_moves(read)
+    depends = dependence.moves(read) if isinstance(read, ExpectedValue) else dependence.always_moves(read)
     found = _first(subject, array, suspect & depends, np.full(truth.shape, math.nan))
     if found.failed and dependence.row.kinks and isinstance(found.fact, Entry):
         return Finding("wrong", replace(found.fact, remark="swallowed"))

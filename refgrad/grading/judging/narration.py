@@ -26,13 +26,13 @@ from refgrad.grading.judging.evidence import (
     Numbers,
     Parents,
     Remark,
+    SeedWrite,
     Shape,
     Silence,
     Subject,
     Tally,
     Uncoupled,
     Unsent,
-    Written,
 )
 from refgrad.oracles import EntryError, Violation
 from refgrad.scenario import Scenario
@@ -154,7 +154,7 @@ def _(fact: Unsent) -> str:
 
 
 @said.register
-def _(fact: Written) -> str:
+def _(fact: SeedWrite) -> str:
     return f"wrote to a seed: {fact.change}"
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from refgrad.generation import period_of
 from refgrad.grading.judging.comparison import Due
 from refgrad.interpreter import float64_values
-from refgrad.lifecycle import Gradient, Value, lower
+from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
 from refgrad.native.program import relevant_leaves
@@ -88,7 +88,7 @@ def _repeats(shown: Shown, scenario: Scenario, period: Scenario, engine: Engine)
     lowered = lower(period, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     for step, prediction in zip(period.steps, lowered.predictions, strict=True):
-        if not isinstance(step, Read) or not isinstance(prediction, Value | Gradient):
+        if not isinstance(step, Read) or not isinstance(prediction, ExpectedValue | Gradient):
             continue
         array = shown[step]
         if array is None or array.shape != shape or array.dtype.kind not in "fiub":

@@ -17,7 +17,7 @@ from refgrad.native.printing import printed
 from refgrad.native.program import Group, Program, program_of
 from refgrad.native.statements import Argument, Call, Delete, Name, Show, Walk
 from refgrad.scenario import Apply, Leaf, Read, RequireGrad, Scenario, Step, Write, ZeroGrad
-from refgrad.scenario import Delete as DeleteStep
+from refgrad.scenario import DeleteName as DeleteStep
 
 
 class NoNodeError(Exception):

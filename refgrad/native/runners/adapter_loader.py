@@ -16,7 +16,7 @@ else:  # the file in the same folder
     import python_runner
 
 
-class Server(python_runner.Server):
+class AdapterServer(python_runner.Server):
     """Answers a request to load an adapter."""
 
     def answer(self, request: Dict[str, Any]) -> Dict[str, Any]:
@@ -28,5 +28,5 @@ class Server(python_runner.Server):
 
 
 if __name__ == "__main__":
-    python_runner.Server = Server  # type: ignore[misc]
+    python_runner.Server = AdapterServer  # type: ignore[misc]
     python_runner.main()

@@ -189,7 +189,7 @@ def compiler_version() -> str:
     return asked.stdout.strip()
 
 
-class Server(python_runner.Server):
+class CompiledServer(python_runner.Server):
     """Answers requests about an engine in C++."""
 
     def hello(self, hello: Json) -> Json:
@@ -202,5 +202,5 @@ class Server(python_runner.Server):
 
 
 if __name__ == "__main__":
-    python_runner.Server = Server  # type: ignore[misc]
+    python_runner.Server = CompiledServer  # type: ignore[misc]
     python_runner.main()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from refgrad.operators.expression import Expression
+from refgrad.operators.expression import Formula
 from refgrad.operators.functions.rows import FUNCTIONS, FormulaFunction
 
 
@@ -49,6 +49,6 @@ def _check(system: str, names: set[str] | frozenset[str], complaint: str) -> Non
 def _defined(system: str, name: str, row: FormulaFunction, functions: Mapping[str, Any]) -> Any:
     if row.definition is None:
         raise ColumnError(f"the column of {system} lacks {name!r}, which has no definition")
-    definition = Expression(row.definition)
+    definition = Formula(row.definition)
     _check(system, definition.functions - functions.keys(), f"lacks {{}}, by which {name!r} is defined")
     return definition.function(row.parameters, functions)

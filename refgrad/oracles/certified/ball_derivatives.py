@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import arb
 
-from refgrad.operators import Edge, Expression, Operator
+from refgrad.operators import Edge, Formula, Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.operators.functions.balls import ball_functions, hull
 
@@ -53,12 +53,12 @@ def continued(
     """
     parameters = (*operator.argument_names, *operator.attribute_names)
     limits = [
-        (Expression(edge.where).function(parameters, functions), _limit(operator, edge))
+        (Formula(edge.where).function(parameters, functions), _limit(operator, edge))
         for edge in operator.edges
         if edge.kind == "limit"
     ]
     kinks = [
-        (Expression(edge.where).function(parameters, functions), _limit(operator, edge)[1:])
+        (Formula(edge.where).function(parameters, functions), _limit(operator, edge)[1:])
         for edge in operator.kinks
         if not any(isinstance(end, str) for interval in edge.subdifferential.values() for end in interval)
     ]

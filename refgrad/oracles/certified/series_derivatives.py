@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb, arb_series, ctx
 
-from refgrad.operators import Expression, Operator
+from refgrad.operators import Formula, Operator
 from refgrad.operators.differentiation import differentiate
 from refgrad.operators.functions.series import SERIES_FUNCTIONS, constant, series_functions
 from refgrad.operators.functions.special_series import unknown
@@ -65,7 +65,7 @@ def _without_poles(operator: Operator, derivative: Derivative) -> Derivative:
     if not powers:
         return derivative
     sides = [
-        tuple(Expression(ast.unparse(side)).function(parameters, SERIES_FUNCTIONS) for side in (node.left, node.right))
+        tuple(Formula(ast.unparse(side)).function(parameters, SERIES_FUNCTIONS) for side in (node.left, node.right))
         for node in powers
     ]
 

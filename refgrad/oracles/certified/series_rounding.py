@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import arb, arb_series, ctx
 
-from refgrad.operators import Expression, Operator
+from refgrad.operators import Formula, Operator
 from refgrad.operators.curvature import bending
 from refgrad.operators.functions.series import constant, primitive, series_functions
 from refgrad.oracles.certified.ball_derivatives import usual_derivative
@@ -90,7 +90,7 @@ def _carried(start: Any, numbers: tuple[Any, ...], partials: list[Any]) -> Any:
 
 
 def _differences(
-    operator: Operator, rules: list[Expression | None], bits: int
+    operator: Operator, rules: list[Formula | None], bits: int
 ) -> Callable[[tuple[Any, ...], list[Any]], list[tuple[int, Any]]]:
     """Return the function that lists the slopes that an engine may compute as a difference, with their rounding noise.
 
@@ -117,7 +117,7 @@ def _differences(
     return differences
 
 
-def _factors(operator: Operator, rule: Expression) -> list[int]:
+def _factors(operator: Operator, rule: Formula) -> list[int]:
     """Return the indices of the operands that a rule uses outside of all function calls."""
     inside = {id(name) for call in ast.walk(rule.tree) if isinstance(call, ast.Call) for name in ast.walk(call)}
     names = {node.id for node in ast.walk(rule.tree) if isinstance(node, ast.Name) and id(node) not in inside}

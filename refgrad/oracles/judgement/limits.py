@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, expanded, keywords
-from refgrad.operators import Edge, Expression, Operator, operator_table
+from refgrad.operators import Edge, Formula, Operator, operator_table
 from refgrad.oracles.certified.certified import CertifiedOracle
 from refgrad.scenario import Scenario
 from refgrad.scenario.rewrite import needed
@@ -69,7 +69,7 @@ def _met(holds: Callable[..., Any], operator: Operator, arrays: list[Any], attri
 def _conditions(operator: Operator) -> tuple[tuple[Edge, Callable[..., Any]], ...]:
     parameters = (*operator.argument_names, *operator.attribute_names)
     return tuple(
-        (edge, Expression(edge.where).function(parameters, NUMPY_FUNCTIONS))
+        (edge, Formula(edge.where).function(parameters, NUMPY_FUNCTIONS))
         for edge in operator.edges
         if edge.kind == "limit"
     )

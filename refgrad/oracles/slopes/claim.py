@@ -88,7 +88,7 @@ class DifferencesJudge(Directions):
         If the gradient is plainly wrong along a direction and nothing is known yet, that direction is returned. If an
         entry is ``known`` to be wrong under other seeds, only this entry is judged.
         """
-        claim = Claim(self, seeds, gradients)
+        claim = ClaimedGradient(self, seeds, gradients)
         is_about_entry = known is not None and known.entry is not None
         if not self.measured:
             if not is_about_entry and claim.passes():
@@ -97,7 +97,7 @@ class DifferencesJudge(Directions):
             if plain is not None:
                 return [plain]
             self.measure()
-            claim = Claim(self, seeds, gradients)
+            claim = ClaimedGradient(self, seeds, gradients)
         if known is not None and known.entry is not None:
             found = claim.of(self.axis_direction(self.flat_position(known.input, known.entry)))
             return [] if found is None else [found]
@@ -162,7 +162,7 @@ class DifferencesJudge(Directions):
         return True
 
 
-class Claim:
+class ClaimedGradient:
     """A claimed gradient of the sum of seed · output, held against differences."""
 
     def __init__(self, judge: DifferencesJudge, seeds: Seeds, gradients: Sequence[npt.NDArray[Any]]) -> None:
@@ -403,7 +403,7 @@ class Claim:
             vector = self.judge.axis_direction(self.judge.flat_position(found.input, found.entry)).vector
             length = float(np.sum(vector))
         coarser = self.judge.coarser
-        claim, far = Claim(coarser, self.seeds, [self.claimed]), coarser.direction(vector)
+        claim, far = ClaimedGradient(coarser, self.seeds, [self.claimed]), coarser.direction(vector)
         result, interval = claim.compared(far), claim.interval(far)
         low, high = sorted((found.lower * length, found.upper * length))
         denied = high + interval.allowed < interval.lower or low - interval.allowed > interval.upper

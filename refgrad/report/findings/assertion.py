@@ -21,12 +21,12 @@ from refgrad.grading.judging.evidence import (
     Flag,
     Measured,
     Parents,
+    SeedWrite,
     Shape,
     Silence,
     Subject,
     Uncoupled,
     Unsent,
-    Written,
 )
 from refgrad.grading.judging.narration import name_of
 from refgrad.grading.judging.verdict import Verdict
@@ -218,7 +218,7 @@ def _(fact: Silence, program: Program) -> str:
 
 
 @asserted.register
-def _(fact: Written, program: Program) -> str | None:  # noqa: ARG001 (the seeds of the program are looked at)
+def _(fact: SeedWrite, program: Program) -> str | None:  # noqa: ARG001 (the seeds of the program are looked at)
     looks = [number for number, line in enumerate(program.lines) if line.endswith("  # the seeds")]
     number, (shown, *_), margin = looks[-1], *program.look("the seeds")[1:]
     seeds = [program.bare(each) for each in shown.elts] if isinstance(shown, ast.List) else []

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, Silence, Written
+from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, SeedWrite, Silence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.findings.script import Script
 from refgrad.report.findings.tidying import pieces
@@ -146,7 +146,7 @@ def links(finding: Script) -> Iterator[Link]:
     if isinstance(fact, Silence):
         yield "no error:", " or ".join(fact.due)
         return
-    if isinstance(fact, Written) or _shares_memory(verdict):
+    if isinstance(fact, SeedWrite) or _shares_memory(verdict):
         yield "memory:", MEMORY
         return
     if isinstance(fact, Error | Absent) and fact.error is not None:

@@ -61,7 +61,7 @@ def noted(lines: Sequence[str]) -> str | None:
     """Return a program of an exercise that asserts the numbers that are due."""
     loop = "for label, counts in attempt():"
     text = "\n".join(lines)
-    labels = [exercise.expected for exercise in EXERCISES.values() if all(repr(label) in text for label in exercise.expected)]
+    labels = [each.expected for each in EXERCISES.values() if all(repr(label) in text for label in each.expected)]
     if loop not in lines or not labels:
         return None
     due = {label: number or 0.0 for label, number in max(labels, key=len).items()}

@@ -17,11 +17,11 @@ from refgrad.grading.judging.evidence import (
     Flag,
     Measured,
     Parents,
+    SeedWrite,
     Shape,
     Silence,
     Uncoupled,
     Unsent,
-    Written,
 )
 from refgrad.grading.judging.narration import said
 from refgrad.grading.judging.verdict import Verdict
@@ -164,7 +164,7 @@ def _(fact: Unsent, computed: Computed) -> str:
 
 
 @sentence_of.register
-def _(fact: Written, computed: Computed) -> str:  # noqa: ARG001 (which seed it is stands in the program)
+def _(fact: SeedWrite, computed: Computed) -> str:  # noqa: ARG001 (which seed it is stands in the program)
     return "A backward does not write to its seed; that of {engine} does."
 
 

@@ -199,7 +199,7 @@ class ZeroGrad(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Enter(Step):
+class EnterMode(Step):
     """Enter a region in which nothing is recorded, or everything again: `enter no_grad`, `enter enable_grad`."""
 
     form: ClassVar[Form] = Form.of("enter MODE", mode=one_of("mode", get_args(Mode)))
@@ -213,7 +213,7 @@ class Enter(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Leave(Step):
+class LeaveMode(Step):
     """Leave the region that was entered last: `leave`, or by an exception that is caught outside: `leave by error`."""
 
     form: ClassVar[Form] = Form.of("leave [by error]")
@@ -251,7 +251,7 @@ class StopRequiringGrad(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Delete(Step):
+class DeleteName(Step):
     """Delete a name: `delete y`. Results computed from the tensor stay. The name cannot be used again."""
 
     form: ClassVar[Form] = Form.of("delete NAME", name=replace(TENSOR, define=Scope.delete))
@@ -334,8 +334,8 @@ Definition: TypeAlias = Leaf | Apply | Grad | Jvp | Detach
 """A step that creates a tensor."""
 
 STEPS: Final[tuple[type[Step], ...]] = (
-    Leaf, Apply, Grad, Jvp, Detach, Backward, Read, ZeroGrad, Enter, Leave, RequireGrad, StopRequiringGrad, Delete,
-    Write, Hook, Unhook, RetainGrad,
+    Leaf, Apply, Grad, Jvp, Detach, Backward, Read, ZeroGrad, EnterMode, LeaveMode, RequireGrad, StopRequiringGrad,
+    DeleteName, Write, Hook, Unhook, RetainGrad,
 )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ _PART: Final = re.compile(r"\[[^]]+\]|[^][A-Z]*[A-Z]+|[^][A-Z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     """Words and the field that follows them. A part may have only words, or only a field."""
 
     prefix: str
@@ -83,7 +83,7 @@ class Form:
     """Word that begins the line, or that follows `NAME =` where the step assigns; "" for any other word there."""
     target: str
     """Field before `=`, or "" for a step that creates no tensor."""
-    parts: tuple[Part, ...]
+    parts: tuple[FormPart, ...]
     fields: Mapping[str, Codec]
     """Codec of every field, in order."""
 
@@ -97,7 +97,7 @@ class Form:
         target = before.lower()
         codecs |= {target: NEW_TENSOR} if target else {}
         words = list(takewhile(str.isidentifier, takewhile(str.islower, rest.split())))
-        parts = tuple(Part.of(piece, codecs) for piece in _PART.findall(text) if not piece.isspace())
+        parts = tuple(FormPart.of(piece, codecs) for piece in _PART.findall(text) if not piece.isspace())
         fields = {part.field: part.codec for part in parts if part.field}
         return cls(tag or "_".join(words), "".join(words[:1]), target, parts, fields)
 

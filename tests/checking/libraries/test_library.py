@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.libraries.library import Library, UnsupportedError
+from refgrad.checking.libraries.library import TensorLibrary, UnsupportedError
 from refgrad.native.engine import start
 from tests.native.reference import ADAPTER
 
 
 def test_second_derivatives_are_refused_where_nothing_is_known_of_them() -> None:
     with pytest.raises(UnsupportedError, match="second derivatives of refgrad are not checked"):
-        Library(start(ADAPTER)).gradient_function(lambda x: x, 1)
+        TensorLibrary(start(ADAPTER)).gradient_function(lambda x: x, 1)
 
 
 class Own:

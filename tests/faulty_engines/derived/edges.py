@@ -9,7 +9,7 @@ import numpy as np
 
 from refgrad.generation.draft.admission import distance_to_kink, on_limit
 from refgrad.interpreter import NUMPY_FUNCTIONS
-from refgrad.operators import Expression, Operator
+from refgrad.operators import Formula, Operator
 from refgrad.operators.table import Edge
 from tests.faulty_engines.derived.errors import number_of, summed
 from tests.faulty_engines.derived.planting import Error, Site
@@ -55,7 +55,7 @@ def _excess(edge: Edge, name: str, variables: Mapping[str, Any]) -> Any:
 
 
 def _evaluated(formula: float | str, variables: Mapping[str, Any]) -> Any:
-    return Expression(str(formula)).function(tuple(variables), NUMPY_FUNCTIONS)(**variables)
+    return Formula(str(formula)).function(tuple(variables), NUMPY_FUNCTIONS)(**variables)
 
 
 def _by_arrays(row: Operator, site: Site, *, no_number: bool) -> Sequence[Any]:

@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 from refgrad.engine import autograd
 from refgrad.engine.graph.node import LAST_WRITE, Contributions, GraphNode, Node
-from refgrad.engine.graph.sweep import Sweep
+from refgrad.engine.graph.sweep import BackwardPass
 
 
-class OpenSweep(Sweep):
+class OpenSweep(BackwardPass):
     """The engine's own sweep, which does the same one piece after the other."""
 
     def run(self, order: list[Any], targets: frozenset[GraphNode], wanted: set[GraphNode] | None = None) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import LAST_WRITE, Node
-from refgrad.engine.graph.sweep import Sweep
+from refgrad.engine.graph.sweep import BackwardPass
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.grading.bench import Bench
 from refgrad.grading.judging.verdict import Verdict
@@ -79,7 +79,7 @@ def test_a_grader_that_takes_no_operator_for_granted_sees_it_too(fault: Stateful
 @each_fault
 def test_nothing_of_a_fault_outlasts_it(fault: StatefulFault) -> None:
     def state() -> list[object]:
-        return [RECORDING.get(), LAST_WRITE.number, *({**vars(kind)} for kind in (Tensor, Node, Sweep))]
+        return [RECORDING.get(), LAST_WRITE.number, *({**vars(kind)} for kind in (Tensor, Node, BackwardPass))]
 
     before = state()
     with broken_engine(fault):

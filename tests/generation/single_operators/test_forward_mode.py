@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import forward_scenario, shrink
-from refgrad.lifecycle import Open, Succeeds, Value, predict, required_features
+from refgrad.lifecycle import ExpectedValue, Open, Succeeds, predict, required_features
 from refgrad.operators import operator_table
 from refgrad.scenario import Jvp, Read, Scenario, parse
 from refgrad.scenario.rewrite import resized, with_dtypes, with_fitting_tangents, without_tangents
@@ -40,7 +40,7 @@ def test_all_operands_move_or_only_some() -> None:
 
 def test_a_tangent_is_a_value_that_needs_forward_mode_and_changes_nothing() -> None:
     scenario = parse("x = leaf float64[] {1} requires_grad\ny = exp x\nt = jvp y x float64[] {1}\nread value t")
-    assert predict(scenario)[2:] == (Succeeds(), Value("t"))
+    assert predict(scenario)[2:] == (Succeeds(), ExpectedValue("t"))
     assert required_features(scenario) == {"forward_mode"}
     walked = parse(
         "x = leaf float64[] {1} requires_grad\ny = exp x\nbackward y\nt = jvp y x float64[] {1}\nread grad x"

@@ -19,8 +19,9 @@ from refgrad.grading.judging.comparison import Due, undefined_for
 from refgrad.grading.judging.examination import excuse_of
 from refgrad.grading.judging.own_precision import in_float64
 from refgrad.lifecycle import (
+    ExpectedFlag,
+    ExpectedValue,
     Fails,
-    Flag,
     Gradient,
     Lowered,
     NoGradient,
@@ -28,7 +29,6 @@ from refgrad.lifecycle import (
     Policy,
     Prediction,
     Seen,
-    Value,
     lower,
     required_features,
 )
@@ -151,11 +151,11 @@ def _row(prediction: Prediction, oracle: CertifiedOracle) -> Row | None:  # noqa
             return {"shows": "anything"}
         case Fails():
             return {"shows": "error", "kinds": [prediction.kind, *prediction.others]}
-        case Flag():
+        case ExpectedFlag():
             return {"shows": "flag", "holds": prediction.holds}
         case NoGradient():
             return {"shows": "nothing"}
-        case Value():
+        case ExpectedValue():
             return {"shows": "value", **_array(_expectation(prediction, oracle))}
         case Gradient():
             own = in_float64(oracle, prediction.leaf, {each[0] for each in prediction.contributions})
@@ -166,7 +166,7 @@ def _row(prediction: Prediction, oracle: CertifiedOracle) -> Row | None:  # noqa
     return None
 
 
-def _expectation(prediction: Value | Gradient, oracle: CertifiedOracle) -> Due:
+def _expectation(prediction: ExpectedValue | Gradient, oracle: CertifiedOracle) -> Due:
     return Due(oracle, prediction, find_adapter("refgrad"))
 
 

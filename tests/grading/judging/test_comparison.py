@@ -10,7 +10,7 @@ import pytest
 from refgrad.grading.judging.comparison import Due, _may_cancel, _ulps, compare_array
 from refgrad.grading.judging.evidence import Entry, Subject
 from refgrad.grading.judging.verdict import Finding
-from refgrad.lifecycle import Gradient, Value, predict
+from refgrad.lifecycle import ExpectedValue, Gradient, predict
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.observation import Observation
 from refgrad.oracles import CertifiedOracle, EntryError
@@ -65,7 +65,7 @@ def test_the_tangent_of_a_zero_may_be_left_of_terms_that_cancel(roundings: float
     tangent = oracle.value("t").midpoint.copy()
     assert tangent[1, 0] == 0
     tangent[1, 0] = roundings * 2.0**-53
-    (due,) = (each for each in predict(scenario) if isinstance(each, Value) and each.name == "t")
+    (due,) = (each for each in predict(scenario) if isinstance(each, ExpectedValue) and each.name == "t")
     adapter = FunctionalAdapter(name="dual", setup="", leaf="{array}", vjp="{function}{primals}")
     finding = compare_array(Subject("value", "t"), Observation(tangent, dtype="float64"), Due(oracle, due, adapter))
     assert finding.outcome == outcome
@@ -163,7 +163,7 @@ def test_the_scale_of_a_recorded_gradient_is_that_of_all_seeds_on_the_way() -> N
 def test_a_value_is_seen_beside_its_operands(size: float, outcome: str) -> None:
     number = Constant.of(np.full(1, size)).to_text()
     scenario = parse(f"x = leaf {number} requires_grad\ny = subtract x x\nread value y\n")
-    (due,) = (each for each in predict(scenario) if isinstance(each, Value))
+    (due,) = (each for each in predict(scenario) if isinstance(each, ExpectedValue))
     given = Due(CertifiedOracle(scenario), due, ADAPTER)
     shown = Observation(np.array([1e-13]), dtype="float64")
     assert compare_array(Subject("value", "y"), shown, given).outcome == outcome

@@ -10,7 +10,7 @@ import pytest
 
 from refgrad.generation import Place
 from refgrad.grading.judging.dependence import Dependence
-from refgrad.lifecycle import Gradient, Value, predict
+from refgrad.lifecycle import ExpectedValue, Gradient, predict
 from refgrad.scenario import parse
 from tests.native.reference import ADAPTER
 
@@ -32,16 +32,16 @@ def dependence(head: str, application: str, shape: str = "3", entry: int = 1) ->
     return Dependence(Place(parse(text), "x", entry), ADAPTER)
 
 
-def shown(dependence: Dependence, kind: type[Value | Gradient], name: str) -> Value | Gradient:
+def shown(dependence: Dependence, kind: type[ExpectedValue | Gradient], name: str) -> ExpectedValue | Gradient:
     for each in predict(dependence.place.base):
-        if isinstance(each, kind) and name == (each.name if isinstance(each, Value) else each.leaf):
+        if isinstance(each, kind) and name == (each.name if isinstance(each, ExpectedValue) else each.leaf):
             return each
     raise LookupError(name)
 
 
-def value(of: Dependence) -> Value:
-    found = shown(of, Value, "z")
-    assert isinstance(found, Value)
+def value(of: Dependence) -> ExpectedValue:
+    found = shown(of, ExpectedValue, "z")
+    assert isinstance(found, ExpectedValue)
     return found
 
 
@@ -140,7 +140,7 @@ def test_how_near_a_limit_is_neared_is_relative_to_a_large_one() -> None:
     others = f"x = leaf float64[3] {{{' '.join(['1000'] * 3)}}}\ny = leaf float64[3] {{{' '.join(['1.15e12'] * 3)}}}\n"
     steps = "w = addcdiv x y z\nbackward w seed float64[3] {1 2 3}\nread value w\n"
     found = Dependence(Place(parse(ordinary + others + steps), "z", 0), ADAPTER)
-    assert found.limits(shown(found, Value, "w"), math.inf)[0] == 1000.0
+    assert found.limits(shown(found, ExpectedValue, "w"), math.inf)[0] == 1000.0
 
 
 def test_composites_have_no_limits_that_are_due() -> None:

@@ -112,12 +112,12 @@ def test_a_traversal_by_paths_is_no_fault_if_no_path_is_double(monkeypatch: pyte
 
 def arriving(change: Callable[[Any], Any]) -> Callable[..., Any]:
     """Return a method of the sweep that changes what leaves receive."""
-    arrival = sweep.Sweep.arrival
+    arrival = sweep.BackwardPass.arrival
     return lambda self, node, cotangent: change(arrival(self, node, cotangent))
 
 
 def test_what_is_wrong_in_the_small_is_not_blamed_on_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep.Sweep, "arrival", arriving(lambda cotangent: 2 * cotangent))
+    monkeypatch.setattr(sweep.BackwardPass, "arrival", arriving(lambda cotangent: 2 * cotangent))
     result = result_of("long_chain")
     assert result.outcome == "inconclusive"
     assert result.message.endswith("n = 2: the gradient of leaf 1 is 2.0, but it should be 1.0")
@@ -127,7 +127,7 @@ def test_numbers_that_are_wrong_only_for_large_graphs_are_reported_with_the_size
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     count = itertools.count(1)
-    monkeypatch.setattr(sweep.Sweep, "arrival", arriving(lambda cotangent: cotangent * (next(count) % 1000 != 0)))
+    monkeypatch.setattr(sweep.BackwardPass, "arrival", arriving(lambda c: c * (next(count) % 1000 != 0)))
     result = result_of("many_leaves")
     assert result.outcome == "wrong"
     assert "n leaves, n = " in result.message

@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 from flint import arb, arb_series
 
-from refgrad.operators import Expression
+from refgrad.operators import Formula
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions, precision
@@ -67,7 +67,7 @@ def in_domain(name: str, point: Point) -> bool:
 @cache
 def _domain(name: str) -> Callable[..., Any]:
     row = FUNCTIONS[name]
-    return Expression(row.domain).function(row.parameters, DIGITS_FUNCTIONS)
+    return Formula(row.domain).function(row.parameters, DIGITS_FUNCTIONS)
 
 
 def arguments(name: str, point: Point, number: Callable[[float], Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from refgrad.engine.operators.vocabulary import ON_ARRAYS
-from refgrad.operators import Expression
+from refgrad.operators import Formula
 from refgrad.operators.functions import FUNCTIONS, FormulaFunction
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.functions.column import ColumnError, column
@@ -60,7 +60,7 @@ def test_a_gap_in_a_column_is_an_error(cells: Mapping[str, Any], absent: tuple[s
 def test_a_row_speaks_of_its_parameters_and_of_functions_of_the_table(name: str) -> None:
     row = FUNCTIONS[name]
     texts = [*row.derivatives, row.domain, row.definition or "0"]
-    assert all(Expression(text).names <= {*row.parameters, "out"} for text in texts)
+    assert all(Formula(text).names <= {*row.parameters, "out"} for text in texts)
     assert len(row.derivatives) == len(row.parameters)
     assert name not in CONSTANTS
 

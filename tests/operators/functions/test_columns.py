@@ -14,7 +14,7 @@ from flint import arb, arb_series
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from refgrad.operators import Expression
+from refgrad.operators import Formula
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.series import coefficient, series_functions, series_precision
 from tests.interpreter.complex_array import ComplexArray
@@ -76,7 +76,7 @@ def slope(name: str, parameter: str, point: Point) -> Any:
 def derivative(name: str, parameter: str) -> Callable[..., Any]:
     row = FUNCTIONS[name]
     source = row.derivatives[row.parameters.index(parameter)]
-    return Expression(source).function((*row.parameters, "out"), DIGITS_FUNCTIONS)
+    return Formula(source).function((*row.parameters, "out"), DIGITS_FUNCTIONS)
 
 
 def is_singular(name: str, point: Point) -> bool:

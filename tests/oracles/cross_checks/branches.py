@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, keywords
-from refgrad.operators import Expression, Operator, operator_table
+from refgrad.operators import Formula, Operator, operator_table
 from refgrad.oracles.slopes.curves import Pattern
 from refgrad.scenario import Apply
 from tests.interpreter.batched import Batch, BatchedFloat64
@@ -63,10 +63,10 @@ def choices(operator: Operator) -> tuple[Callable[..., Any], ...]:
     assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)
     sources = dict.fromkeys(_choices(operator.formula))
-    return tuple(Expression(source).function(parameters, NUMPY_FUNCTIONS) for source in sources)
+    return tuple(Formula(source).function(parameters, NUMPY_FUNCTIONS) for source in sources)
 
 
-def _choices(formula: Expression) -> Iterator[str]:
+def _choices(formula: Formula) -> Iterator[str]:
     for node in ast.walk(formula.tree):
         match node:
             case ast.Compare(left=left, comparators=[right]):

@@ -8,7 +8,7 @@ from flint import arb, arb_series
 
 from refgrad.generation import Profile, random_scenario
 from refgrad.operators.differentiation import differentiate
-from refgrad.operators.expression import Expression
+from refgrad.operators.expression import Formula
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions, precision
 from refgrad.oracles import CertifiedOracle
@@ -69,7 +69,7 @@ def test_a_series_differentiates_a_program_by_itself() -> None:
 def test_the_vocabulary_s_derivatives_are_those_of_flint(name: str) -> None:
     function = FUNCTIONS[name]
     point = POINTS.get(name, (0.375, -0.5)[: len(function.parameters)])
-    formula = Expression(f"{name}({', '.join(function.parameters)})")
+    formula = Formula(f"{name}({', '.join(function.parameters)})")
     with series_of_length_two(128):
         _, *partials = differentiate(formula, function.parameters, (), ball_functions(128))(*map(arb, point))
         for place, by_rule in enumerate(partials):
