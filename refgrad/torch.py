@@ -45,8 +45,8 @@ def gradcheck(  # noqa: PLR0913 (the arguments of the original)
         forward=check_forward_ad or check_batched_forward_grad,
         batched=check_batched_grad,
     )
-    given = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
-    return _answer(report, given, raise_exception=raise_exception)
+    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
+    return _answer(report, options, raise_exception=raise_exception)
 
 
 def gradgradcheck(  # noqa: PLR0913 (the arguments of the original)
@@ -76,11 +76,11 @@ def gradgradcheck(  # noqa: PLR0913 (the arguments of the original)
     del grad_outputs, gen_non_contig_grad_outputs, check_undefined_grad, check_grad_dtypes, fast_mode, masked
     del check_fwd_over_rev, check_rev_over_rev
     report = check_gradients(func, inputs, raise_exception=False, order=2, batched=check_batched_grad)
-    given = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
-    return _answer(report, given, raise_exception=raise_exception)
+    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
+    return _answer(report, options, raise_exception=raise_exception)
 
 
-def _answer(report: GradientReport, given: dict[str, float | None], *, raise_exception: bool) -> bool:
+def _answer(report: GradientReport, options: dict[str, float | None], *, raise_exception: bool) -> bool:
     if raise_exception and not report:
-        raise GradientError.of(instead_of(report, **given))
+        raise GradientError.of(instead_of(report, **options))
     return bool(report)

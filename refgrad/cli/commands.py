@@ -75,7 +75,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     Of each that fails it says what was run, what came back and how to mend it. Exit status: 0 all work, 1 some fail,
     2 wrong usage, 3 an engine could not be started.
     """
-    from refgrad.cli.failure import Status, told_in_one_line
+    from refgrad.cli.failure import Status, errors_in_one_line
     from refgrad.cli.progress import doing
     from refgrad.grading.plain_programs import suspected_faults
     from refgrad.grading.trials import start, trials
@@ -83,11 +83,11 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 
     failed = False
     for name in engines:
-        with told_in_one_line(), doing(f"starting {name}") as now:
+        with errors_in_one_line(), doing(f"starting {name}") as now:
             engine = start(name, python or sys.executable)
             tried = []
             for trial in trials(engine):
-                now.tell(f"tried {', '.join(trial.fields)} on {trial.kind}")
+                now.report(f"tried {', '.join(trial.fields)} on {trial.kind}")
                 tried.append(trial)
             faults = suspected_faults(engine)
         click.echo(doctor_text(name, tried, program=program, python=python, faults=faults))
@@ -232,8 +232,8 @@ def badge(file: Path, *, svg: bool) -> None:
     from refgrad.report.ci import Badge
     from refgrad.report.document import read_report
 
-    found = Badge.of(read_report(file))
-    click.echo(found.picture() if svg else json.dumps(found.endpoint()), nl=not svg)
+    label = Badge.of(read_report(file))
+    click.echo(label.picture() if svg else json.dumps(label.endpoint()), nl=not svg)
 
 
 @click.command(short_help="Run the programs of reports without refgrad.")

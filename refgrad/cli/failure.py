@@ -37,7 +37,7 @@ class Failure(click.ClickException):
 
 
 @contextmanager
-def told_in_one_line() -> Iterator[None]:
+def errors_in_one_line() -> Iterator[None]:
     """Convert errors that a user can fix to Failure, which prints one line."""
     try:
         yield

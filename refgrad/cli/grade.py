@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.table import Table
 from rich.text import Text
 
-from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.failure import Failure, Status, errors_in_one_line
 from refgrad.cli.new import write_adapter
 from refgrad.cli.progress import Console, passing_line
 from refgrad.cli.session import SessionResult, run_session
@@ -51,7 +51,7 @@ def grade_engines(
     For an engine without an adapter, one is generated first and written to ``save``, or into the folder of the reports.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    with told_in_one_line():
+    with errors_in_one_line():
         if options.get("name") is not None and len(engines) > 1:
             raise PlanError("--name names one engine")
         libraries = [_library(engine, options.get("python")) for engine in engines]
@@ -78,7 +78,7 @@ def grade_engines(
     if pages and any(plan.report is not None and plan.report.exists() for plan in plans):
         from refgrad.report.pages import write_pages
 
-        with told_in_one_line():
+        with errors_in_one_line():
             write_pages(options["output"])
     return worst
 
@@ -111,14 +111,14 @@ def _apart(plans: Sequence[Plan]) -> list[Plan]:
     engine, times = Counter(plan.options.engine for plan in plans).most_common(1)[0]
     if times > 1:
         raise PlanError(f"{plain_line(engine)!r} is given {times} times: grade each engine once")
-    taken, found = set[Path | None](), list[Plan]()
+    taken, distinct = set[Path | None](), list[Plan]()
     for plan in plans:
         names = (f"{plan.adapter.name}-{number}" for number in count(2))
         while plan.report in taken:
             plan = Plan.of(replace(plan.options, name=next(names)))  # noqa: PLW2901 (until the name is free)
         taken.add(plan.report)
-        found.append(plan)
-    return found
+        distinct.append(plan)
+    return distinct
 
 
 def _refuse_what_cannot_be_done(plan: Plan) -> None:
@@ -136,10 +136,10 @@ def _grade(plan: Plan, workers: int) -> Status:
     with passing_line(*columns) as progress:
         task = progress.add_task(plan.adapter.name, total=len(plan.checks))
         outcome = run_session(plan.options, min(workers, len(plan.checks)), lambda: progress.advance(task))
-    return _tell(plan, outcome)
+    return _print_results(plan, outcome)
 
 
-def _tell(plan: Plan, outcome: SessionResult) -> Status:
+def _print_results(plan: Plan, outcome: SessionResult) -> Status:
     """Print the results and the reasons why the run is incomplete, and return the worst status of these."""
     recorder = outcome.recorder
     if outcome.refused:
@@ -185,7 +185,7 @@ def _report(failure: Failure) -> Status:
     return failure.status
 
 
-SHOWN: Final = 10
+PRINTED: Final = 10
 """Largest number of causes that are printed in full; the report has all of them."""
 
 FEW: Final = 5
@@ -215,33 +215,33 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
     if verdicts:
         console.print(_table(verdicts, plain=not console.is_terminal))
         console.print()
-    found = causes([plan.script(verdict) for verdict in plan.known_failures.unexpected(verdicts)], verdicts)
-    for cause in found[:SHOWN]:
-        _told(console, cause)
-    if found:
-        _line(console, Text(f"{_again(plan, found[0].best.verdict)}  # runs one of them again\n", style="dim"))
-    if found[SHOWN:]:
+    problems = causes([plan.script(verdict) for verdict in plan.known_failures.unexpected(verdicts)], verdicts)
+    for cause in problems[:PRINTED]:
+        _print_cause(console, cause)
+    if problems:
+        _line(console, Text(f"{_again(plan, problems[0].best.verdict)}  # runs one of them again\n", style="dim"))
+    if problems[PRINTED:]:
         where = "" if report is None else f", in {report}"
-        _line(console, Text(f"... and {len(found) - SHOWN} more{where}\n"))
+        _line(console, Text(f"... and {len(problems) - PRINTED} more{where}\n"))
     _line(console, Text(_conclusion(plan, verdicts), style=_style(plan, verdicts)))
     if report is not None:
         _line(console, Text(f"report: {report}"))
         page = f"refgrad report {shlex.quote(str(report.parent))}  # writes a page of causes, and the programs\n"
-        _line(console, Text(page if found else "", style="dim"))
+        _line(console, Text(page if problems else "", style="dim"))
 
 
 def _again(plan: Plan, verdict: Verdict) -> str:
     """Return the command that reproduces the verdict of a check in this run."""
-    given = plan.options
-    words = ["refgrad", "replay", verdict.id, "--engine", given.engine]
-    words += ["--profile", given.profile, "--seed", str(given.seed)]
-    return shlex.join([*words, *([] if given.python is None else ["--python", given.python])])
+    options = plan.options
+    words = ["refgrad", "replay", verdict.id, "--engine", options.engine]
+    words += ["--profile", options.profile, "--seed", str(options.seed)]
+    return shlex.join([*words, *([] if options.python is None else ["--python", options.python])])
 
 
 def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
     """Return a table of chapters by outcomes; outcomes that do not occur have no column."""
     counted = Counter((verdict.chapter, verdict.verdict) for verdict in verdicts)
-    outcomes = [outcome for outcome in reversed(OUTCOMES) if any(found == outcome for _, found in counted)]
+    outcomes = [outcome for outcome in reversed(OUTCOMES) if any(each == outcome for _, each in counted)]
     table = Table(box=None if plain else HORIZONTALS, pad_edge=False)
     table.add_column("chapter")
     for outcome in outcomes:
@@ -251,7 +251,7 @@ def _table(verdicts: Sequence[Verdict], *, plain: bool) -> Table:
     return table
 
 
-def _told(console: Console, cause: Cause) -> None:
+def _print_cause(console: Console, cause: Cause) -> None:
     """Print the finding that shows a cause best, and the other checks that the cause explains."""
     head, _, rest = failure_text(cause.best).partition("\n")
     others = [*(each.verdict.id for each in cause.findings[1:]), *cause.hidden]

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from refgrad.cli.commands import Listed
-from refgrad.cli.failure import told_in_one_line
+from refgrad.cli.failure import errors_in_one_line
 
 Row = tuple[str, str, str]
 
@@ -20,9 +20,9 @@ def _operators() -> Iterator[Row]:
 
     for name, operator in operator_table().items():
         where = [] if operator.domain is None else [f"[domain: {domain(operator)}]"]
-        edges = [f"[edge: {edge(found)}]" for found in operator.edges]
-        told = [operator.summary, *where, *edges, f"[source: {operator.source}]"]
-        yield name, signature(operator), "  ".join(told)
+        edges = [f"[edge: {edge(each)}]" for each in operator.edges]
+        notes = [operator.summary, *where, *edges, f"[source: {operator.source}]"]
+        yield name, signature(operator), "  ".join(notes)
 
 
 def _engines() -> Iterator[Row]:
@@ -67,7 +67,7 @@ LISTS: Final[Mapping[Listed, Callable[[], Iterator[Row]]]] = MappingProxyType({
 
 def show_list(what: Listed) -> None:
     """Print all items of a kind, one per line."""
-    with told_in_one_line():
+    with errors_in_one_line():
         rows = list(LISTS[what]())
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for first, second, third in rows:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.failure import Failure, Status, errors_in_one_line
 from refgrad.grading.accuracy import measurable, measure
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Isolation, launch
@@ -24,7 +24,7 @@ def show_accuracy(
     engines: Sequence[str], select: Sequence[str], dtype: str, python: str | None, *, as_json: bool
 ) -> None:
     """Print the largest errors of the value and of the slopes of each selected operator of the engines."""
-    with told_in_one_line():
+    with errors_in_one_line():
         documents = [_measured(name, select, dtype, python or sys.executable) for name in engines]
     if as_json:
         click.echo(json.dumps(documents, indent=1))
@@ -41,13 +41,13 @@ def _measured(name: str, select: Sequence[str], dtype: str, python: str) -> dict
     rows = [row for row in measurable(engine) if not select or any(fnmatchcase(row.name, glob) for glob in select)]
     if not rows:
         raise Failure(f"engine {name!r} has no elementwise operator that is selected", Status.WRONG_USAGE)
-    found = [asdict(worst) for row in rows for worst in measure(engine, row, dtype)]
-    return {"engine": adapter.name, "version": engine_version(adapter, python), "dtype": dtype, "worst": found}
+    errors = [asdict(worst) for row in rows for worst in measure(engine, row, dtype)]
+    return {"engine": adapter.name, "version": engine_version(adapter, python), "dtype": dtype, "worst": errors}
 
 
 def show_coverage(engines: Sequence[str], python: str | None, *, as_json: bool) -> None:
     """Print the operators of the table that each engine has and lacks, and those of its own that no row reaches."""
-    with told_in_one_line():
+    with errors_in_one_line():
         documents = [coverage(engine, python) for engine in engines]
     if as_json:
         click.echo(json.dumps(documents, indent=2))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.failure import Failure, Status, errors_in_one_line
 from refgrad.cli.options import PYTHON, file_path
 from refgrad.errors import UserError
 
@@ -43,7 +43,7 @@ KEPT: Final = "a further backward of a graph also sends what results kept of the
 @PYTHON
 @click.option(
     "--set",
-    "given",
+    "options",
     multiple=True,
     metavar="FIELD=TEMPLATE",
     help="What a field says, such as 'leaf=me.T({array})', or how an operator is spelled: 'operators.exp=me.e({x})'.",
@@ -62,18 +62,18 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
     from refgrad.grading.first_adapter.library import LibraryModules
     from refgrad.report.doctor import grading
 
-    with told_in_one_line():
+    with errors_in_one_line():
         library = LibraryModules.of(modules, name, python or sys.executable)
     path = output or Path(f"{library.name}.toml")
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
     write_adapter(library, path, **answers)
-    shown = path if path.is_absolute() else f"./{path}"
-    click.echo(f"next: refgrad doctor {shown}{f' --python {python}' if python else ''}")
-    click.echo(f"then: {grading(str(shown), python)}")
+    shortest = path if path.is_absolute() else f"./{path}"
+    click.echo(f"next: refgrad doctor {shortest}{f' --python {python}' if python else ''}")
+    click.echo(f"then: {grading(str(shortest), python)}")
 
 
-def write_adapter(library: LibraryModules, path: Path, given: Sequence[str] = (), *, yes: bool) -> None:
+def write_adapter(library: LibraryModules, path: Path, options: Sequence[str] = (), *, yes: bool) -> None:
     """Write the adapter of a library, and print its suspected faults and the operators that were left out."""
     from refgrad.cli.progress import doing
     from refgrad.grading.first_adapter.asking import Asking, read_options
@@ -82,22 +82,22 @@ def write_adapter(library: LibraryModules, path: Path, given: Sequence[str] = ()
     from refgrad.grading.plain_programs import sends_kept_gradients_again
     from refgrad.grading.trials import without_arrays
 
-    with told_in_one_line(), doing(f"starting {library.name}") as now:
-        ask = partial(_found, library) if yes else partial(_asked, now, library)
-        asking = Asking(ask, read_options(given), now.tell)
+    with errors_in_one_line(), doing(f"starting {library.name}") as now:
+        ask = partial(_required, library) if yes else partial(_asked, now, library)
+        asking = Asking(ask, read_options(options), now.report)
         chosen = choose(library, asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
     operators = chosen.started.engine.operators
-    said = {
+    why = {
         name: f"`{spelled.partition(' if (')[0]}` gives other numbers or shapes"
         for name, spelled in chosen.unlike.items()
     }
-    for fault in (*chosen.faults, *(f"suspected fault in {name}: {said[name]}" for name in said if name in operators)):
+    for fault in (*chosen.faults, *(f"suspected fault in {name}: {why[name]}" for name in why if name in operators)):
         click.echo(fault)
     click.echo(f"{path}: {len(text.splitlines())} lines, {len(operators)} operators")
-    for name in (name for name in said if name not in operators):
-        click.echo(f"left out: operators/{name}: {said[name]}")
+    for name in (name for name in why if name not in operators):
+        click.echo(f"left out: operators/{name}: {why[name]}")
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
         click.echo(f"  of most, this came back: {chosen.instead}")
@@ -107,26 +107,26 @@ def write_adapter(library: LibraryModules, path: Path, given: Sequence[str] = ()
         click.echo(f"note: {KEPT}")
 
 
-def _asked(now: Doing, library: LibraryModules, field: str, found: str | None) -> str:
-    hint = "" if found else f" (such as {_example(library, field)})"
+def _asked(now: Doing, library: LibraryModules, field: str, known: str | None) -> str:
+    hint = "" if known else f" (such as {_example(library, field)})"
     text = f"{field}, {MEANINGS[field]}{hint}"
     with now.paused():
-        answer: str = click.prompt(text, default=found or "", show_default=bool(found), err=True)
-    return answer or _found(library, field, None)
+        answer: str = click.prompt(text, default=known or "", show_default=bool(known), err=True)
+    return answer or _required(library, field, None)
 
 
-def _found(library: LibraryModules, field: str, found: str | None) -> str:
+def _required(library: LibraryModules, field: str, known: str | None) -> str:
     """Return the template for a field. Raises UserError if none was found, with a command that supplies it."""
     from refgrad.grading.first_adapter.asking import DIRECTIONS
 
-    if found is None:
-        given = (f" --set '{name}={_example(library, name)}'" for name in NEEDED.get(field, [field]))
+    if known is None:
+        options = (f" --set '{name}={_example(library, name)}'" for name in NEEDED.get(field, [field]))
         raise UserError(
             f"nothing that was tried works for {field}, {MEANINGS[field]}; say it, such as "
-            f"`refgrad new {shlex.join(library.sources)}{''.join(given)}`; {DIRECTIONS.get(field, '')}"
+            f"`refgrad new {shlex.join(library.sources)}{''.join(options)}`; {DIRECTIONS.get(field, '')}"
             "functions of your own that this calls go into --set 'setup=...', behind the imports"
         )
-    return found
+    return known
 
 
 def _example(library: LibraryModules, field: str) -> str:

@@ -35,10 +35,10 @@ def existing_path(text: str) -> Path:
     """Return the path of a file or folder. Raises Failure if there is none, BadParameter if the path is invalid."""
     path = file_path(text)
     try:
-        found = path.exists()
+        exists = path.exists()
     except OSError:
-        found = False
-    if not found:
+        exists = False
+    if not exists:
         raise Failure(f"{path}: there is no such file or folder", Status.WRONG_USAGE)
     return path
 

@@ -36,7 +36,7 @@ class Doing:
     _progress: Progress
     _task: TaskID
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Show the next activity."""
         self._progress.update(self._task, description=text, refresh=True)
 

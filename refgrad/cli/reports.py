@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import click
 
-from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.failure import Failure, Status, errors_in_one_line
 from refgrad.native.text import plain_line, plain_text
 from refgrad.report.comparison import Difference, comparison_text, differences
 from refgrad.report.confirmation import confirm as confirm_script
@@ -24,7 +24,7 @@ def write_reports(folders: Sequence[Path]) -> None:
     from refgrad.report.pages import write_pages
 
     for folder in folders:
-        with told_in_one_line():
+        with errors_in_one_line():
             written = write_pages(folder)
         pages = sum(path.suffix == ".md" for path in written)
         click.echo(
@@ -40,7 +40,7 @@ def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) 
     from refgrad.report.site import write_site
 
     *earlier, newest = folders
-    with told_in_one_line():
+    with errors_in_one_line():
         written = write_site(newest, target, earlier, docs)
     click.echo(f"{target}: {len(written)} pages; begin with {written[0]}")
 
@@ -57,27 +57,27 @@ NOTHING_RUN: Final = "nothing of {path} could be run: name the interpreter that 
 
 def confirm_reports(reports: Sequence[Path], python: str) -> Status:
     """Run the program of each finding, print the findings that are not confirmed, and return FAILED for any."""
-    odd = 0
+    failed = 0
     for path in reports:
         counts: Counter[str] = Counter()
-        found = [script for script in scripts(read_report(path)) if not script.verdict.id.startswith(CLAIMS)]
-        if found:
-            click.echo(WARNING.format(count=len(found), path=path), err=True)
-        for script in found:
-            with told_in_one_line():
+        findings = [script for script in scripts(read_report(path)) if not script.verdict.id.startswith(CLAIMS)]
+        if findings:
+            click.echo(WARNING.format(count=len(findings), path=path), err=True)
+        for script in findings:
+            with errors_in_one_line():
                 confirmation = confirm_script(script, python)
             counts[confirmation.answer] += 1
             if confirmation.answer != "confirmed":
                 click.echo(f"{script.verdict.id}: {confirmation.answer}")
                 click.echo(f"  the report:  {script.sentence}")
-                shown = plain_text(confirmation.shown or "ends without an error")
-                click.echo("  its program: " + shown.replace("\n", "\n               "))
-        if found and counts["could not be run"] == len(found) and found[0].file_name.endswith(".py"):
+                output = plain_text(confirmation.shown or "ends without an error")
+                click.echo("  its program: " + output.replace("\n", "\n               "))
+        if findings and counts["could not be run"] == len(findings) and findings[0].file_name.endswith(".py"):
             click.echo(NOTHING_RUN.format(path=path), err=True)
-        odd += len(found) - counts["confirmed"]
-        told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
-        click.echo(f"{path}: {len(found)} findings" + (f", {told}" if told else ""))
-    return Status.FAILED if odd else Status.PASSED
+        failed += len(findings) - counts["confirmed"]
+        answers = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
+        click.echo(f"{path}: {len(findings)} findings" + (f", {answers}" if answers else ""))
+    return Status.FAILED if failed else Status.PASSED
 
 
 FailOn = Literal["nothing", "regression", "any"]
@@ -94,17 +94,17 @@ def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) ->
     """Print the differences between reports, or folders of reports with the same names, and return the exit status."""
     failed = False
     documents = []
-    with told_in_one_line():
+    with errors_in_one_line():
         for name in _gone(old, new):
             failed |= fail_on != "nothing"
             click.echo(f"{plain_line(name)} is in {old} and not in {new}", err=True)
         for before, after in _pairs(old, new):
             first, second = read_report(before), read_report(after)
-            found = differences(first, second)
-            failed |= any(map(FAILS_ON[fail_on], found))
-            documents.append(_document(first, second, [each.to_json() for each in found]))
+            changes = differences(first, second)
+            failed |= any(map(FAILS_ON[fail_on], changes))
+            documents.append(_document(first, second, [each.to_json() for each in changes]))
             if not as_json:
-                click.echo(comparison_text(first, second, found) + "\n")
+                click.echo(comparison_text(first, second, changes) + "\n")
     if as_json:
         click.echo(json.dumps(documents, indent=1))
     return Status.FAILED if failed else Status.PASSED
@@ -127,10 +127,10 @@ def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:
     return [(old / name, new / name) for name in names]
 
 
-def _document(old: Report, new: Report, found: list[dict[str, Any]]) -> dict[str, Any]:
+def _document(old: Report, new: Report, changes: list[dict[str, Any]]) -> dict[str, Any]:
     identity = {
         when: {"engine": plain_line(each.engine["name"]), "version": plain_line(each.engine["version"])}
         | {"refgrad": each.refgrad, "profile": each.profile, "seed": each.seed}
         for when, each in (("old", old), ("new", new))
     }
-    return identity | {"differences": found}
+    return identity | {"differences": changes}

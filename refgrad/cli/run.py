@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.cli.failure import Failure, Status, errors_in_one_line
 from refgrad.errors import suggestion
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.examination import compare_step, confront
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def run_scenario(text: str, engine: str, python: str | None = None, *, program: bool) -> Status:
     """Print an engine's behaviour at each step next to the expected one, and return FAILED if they do not agree."""
-    with told_in_one_line():
+    with errors_in_one_line():
         scenario = parse(text)
         adapter = find_adapter(engine)
         bounded_values(scenario)
@@ -40,7 +40,7 @@ def run_scenario(text: str, engine: str, python: str | None = None, *, program: 
         trials, whole = _tried(scenario, started)
     for number, trial in enumerate(trials, 1):
         click.echo(f"{number:3}  {trial.step.to_text()}")
-        for line in trial.remarks():
+        for line in trial.comments():
             click.echo("     " + plain_text(line).replace("\n", " "))
     failed = any(trial.finding.failed for trial in trials)
     if whole.failed and not failed:
@@ -55,15 +55,15 @@ class _Trial:
     """A step with its expected behaviour, the observation, and the resulting finding."""
 
     step: Step
-    due: str
+    expected: str
     observation: Observation
     finding: Finding
 
-    def remarks(self) -> Iterator[str]:
+    def comments(self) -> Iterator[str]:
         """Yield the lines to print, of which there are none for a step that passes without an expected result."""
-        if self.due or self.finding.outcome != "passed":
-            yield f"must:    {self.due or 'succeed'}"
-            yield f"does:    {_shown(self.observation)}"
+        if self.expected or self.finding.outcome != "passed":
+            yield f"must:    {self.expected or 'succeed'}"
+            yield f"does:    {_described(self.observation)}"
             yield f"verdict: {self.finding.outcome}{f': {self.finding.message}' if self.finding.message else ''}"
 
 
@@ -89,11 +89,11 @@ def _tried(scenario: Scenario, engine: Engine) -> tuple[list[_Trial], Finding]:
         warnings.simplefilter("ignore")
         observations = observe(scenario, engine)
     trials: list[_Trial] = []
-    as_given = len(predictions) == len(oracle.given.steps)
+    unchanged = len(predictions) == len(oracle.original.steps)
     steps = zip(scenario.steps, predictions, observations, strict=True)
     for number, (step, prediction, observation) in enumerate(steps, 1):
-        finding = compare_step(prediction, observation, oracle, engine.adapter, number if as_given else 0)
-        trials.append(_Trial(step, _due(prediction, oracle), observation, finding))
+        finding = compare_step(prediction, observation, oracle, engine.adapter, number if unchanged else 0)
+        trials.append(_Trial(step, _expected(prediction, oracle), observation, finding))
         if finding.outcome in {"unexpected-error", "unsupported"}:  # later steps depend on it
             break
     return trials, confront(predictions, observations, oracle, engine.adapter)
@@ -105,7 +105,7 @@ def _promised(prediction: Prediction, engine: Engine) -> Prediction:
     return Open() if lacking else prediction
 
 
-def _due(prediction: Prediction, oracle: CertifiedOracle) -> str:
+def _expected(prediction: Prediction, oracle: CertifiedOracle) -> str:
     match prediction:
         case Fails(kind=kind):
             return f"fail ({kind})"
@@ -120,7 +120,7 @@ def _due(prediction: Prediction, oracle: CertifiedOracle) -> str:
     return ""
 
 
-def _shown(observation: Observation) -> str:
+def _described(observation: Observation) -> str:
     if observation.error is not None:
         return f"raises {observation.error_text}"
     array: Any = observation.array
@@ -138,7 +138,7 @@ def replay_check(name: str, options: GradeOptions) -> Status:
     from refgrad.pytest_plugin.plan import Plan
     from refgrad.report.narration import failure_text
 
-    with told_in_one_line():
+    with errors_in_one_line():
         check = check_named(name.removeprefix(ITEM))
         plan = Plan.of(replace(options, select=(escape(check.id),)))
         session = EngineSession(plan, {})
@@ -156,14 +156,14 @@ def replay_report(name: str, engine: str, report: Path, python: str | None, *, p
     from refgrad.report.document import read_report
 
     document = read_report(report)
-    found = _found(name.removeprefix(ITEM), document.verdicts, report)
-    if not found.scenario:
-        return replay_check(found.id, GradeOptions(engine, document.profile, document.seed, python=python))
-    click.echo(f"{found.id}, scenario {found.scenario_id}:")
-    return run_scenario(found.scenario, engine, python, program=program)
+    verdict = _verdict(name.removeprefix(ITEM), document.verdicts, report)
+    if not verdict.scenario:
+        return replay_check(verdict.id, GradeOptions(engine, document.profile, document.seed, python=python))
+    click.echo(f"{verdict.id}, scenario {verdict.scenario_id}:")
+    return run_scenario(verdict.scenario, engine, python, program=program)
 
 
-def _found(name: str, verdicts: Sequence[Verdict], report: Path) -> Verdict:
+def _verdict(name: str, verdicts: Sequence[Verdict], report: Path) -> Verdict:
     for verdict in verdicts:
         if name in {verdict.id, verdict.scenario_id}:
             return verdict

@@ -104,7 +104,7 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     flags = {"update": options.update, "in-process": options.in_process, "resume": options.resume}
     arguments += [f"--refgrad-{name}={value}" for name, value in values.items() if value is not None]
     arguments += [f"--refgrad-select={glob}" for glob in options.select]
-    return arguments + [f"--refgrad-{name}" for name, given in flags.items() if given]
+    return arguments + [f"--refgrad-{name}" for name, present in flags.items() if present]
 
 
 @contextmanager

@@ -71,8 +71,8 @@ def grad(  # noqa: PLR0913, PLR0917 (PyTorch's parameters)
             False.
 
     """
-    wanted = _listed(inputs)
-    nodes = [_node(tensor, position) for position, tensor in enumerate(wanted)]
+    listed = _listed(inputs)
+    nodes = [_node(tensor, position) for position, tensor in enumerate(listed)]
     sweep = _swept(_listed(outputs), _seeds(grad_outputs), retain_graph, create_graph, nodes)
     unused = [position for position, node in enumerate(nodes) if node not in sweep.arrived]
     if unused and not allow_unused:

@@ -74,10 +74,10 @@ RANDOM = (
     "outside, and give them to the function as an argument."
 )
 REPLAY_INPUT = (
-    "input {position} is {got}, and was {wanted} when the function was recorded: only values may differ. Record it "
+    "input {position} is {got}, and was {expected} when the function was recorded: only values may differ. Record it "
     "once for every shape and dtype: record(f)."
 )
-REPLAY_COUNT = "the function was recorded with {wanted} inputs and is given {got}: give it as many, or record it again."
+REPLAY_COUNT = "the function was recorded with {count} inputs and is given {got}: give it as many, or record it again."
 REPLAY_OUTPUT = (
     "a recorded function has to return a tensor, or a tuple or list of tensors, not {kind}: return what you need of it "
     "as tensors."
@@ -109,9 +109,9 @@ def seed_mismatch(position: int, seed: Shape, output: Shape) -> str:
     )
 
 
-def grad_mismatch(what: str, got: object, wanted: object) -> str:
+def grad_mismatch(what: str, got: object, expected: object) -> str:
     """Return the message for a gradient, from a hook or assigned, whose shape or dtype differs from its tensor's."""
-    return f"{what} is {got} where the tensor is {wanted}: a gradient has the shape and dtype of what it belongs to."
+    return f"{what} is {got} where the tensor is {expected}: a gradient has the shape and dtype of what it belongs to."
 
 
 def overwritten(node: str, name: str, version: int) -> str:

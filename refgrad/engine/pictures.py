@@ -193,10 +193,10 @@ def _saved(node: Node) -> tuple[State, Mapping[int, int], Sequence[str]]:
     sizes, notes, overwritten = dict[int, int](), list[str](), False
     for name, value, guard in zip(node.saves, node.values, node.guards, strict=True):
         sizes[id(value)] = size = int(np.asarray(value).nbytes)
-        late = bool(guard) and guard[1] > node.number
+        changed = bool(guard) and guard[1] > node.number
         form = _form(value.dtype, value.shape) if hasattr(value, "dtype") else type(value).__name__
-        notes.append(f"saved {name}: {form}, {readable(size)}{', since overwritten' * late}")
-        overwritten |= late
+        notes.append(f"saved {name}: {form}, {readable(size)}{', since overwritten' * changed}")
+        overwritten |= changed
     return "overwritten" if overwritten else "saved" if notes else "saves nothing", sizes, notes or ["saves nothing"]
 
 
@@ -213,7 +213,7 @@ def _lines(entries: Sequence[DrawnNode]) -> Iterator[str]:
 
     The stack holds, for each pending argument, its index, the prefix of its line, and the prefix of the lines below it.
     """
-    shown: set[int] = set()
+    printed: set[int] = set()
     waiting: list[tuple[int | None, str, str]] = [(len(entries) - 1, "", "")]
     while waiting:
         position, before, below = waiting.pop()
@@ -221,10 +221,10 @@ def _lines(entries: Sequence[DrawnNode]) -> Iterator[str]:
             yield f"{before}constant"
             continue
         entry = entries[position]
-        if position in shown:
+        if position in printed:
             yield f"{before}{entry.title}, shown above"
             continue
-        shown.add(position)
+        printed.add(position)
         yield f"{before}{entry.title}  {entry.form}  {'; '.join(entry.notes)}"
         waiting += reversed(_branches(entry, below))
 

@@ -18,7 +18,7 @@ LARGE, SMALL, RATIO = 1e8, 1e-4, 1000.0  # PyTorch's limits for fixed-point nota
 UNSAID = frozenset({"float64", "int64", "bool"})
 
 
-def shown(tensor: Tensor) -> str:
+def printed(tensor: Tensor) -> str:
     """Return the text ``tensor(…)`` with aligned entries, and with dtype and history where they are not the default."""
     array = np.asarray(tensor.array)
     suffixes = _suffixes(tensor, array)

@@ -100,9 +100,9 @@ class Duals:
 
     def leaf(self, leaf: Leaf) -> Dual:
         """Return the array of a leaf with its tangent."""
-        return self.given(leaf.name, leaf.value.to_numpy())
+        return self.dual(leaf.name, leaf.value.to_numpy())
 
-    def given(self, name: str, array: Array) -> Dual:
+    def dual(self, name: str, array: Array) -> Dual:
         """Return the array with the tangent of the leaf ``name``."""
         return Dual(array if array.dtype == np.bool_ else array.astype(np.float64), self.tangents.get(name))
 
@@ -283,10 +283,10 @@ def missed_below(operations: int, count: int, rounding: Rounding = ROUNDING) -> 
 
 def _rates(outputs: Sequence[Dual]) -> npt.NDArray[np.float64]:
     tangents = [np.zeros(each.shape) if each.tangent is None else each.tangent for each in outputs]
-    found = np.abs(tangents[0].ravel() if len(tangents) == 1 else np.concatenate([np.ravel(each) for each in tangents]))
-    if found.size and found.min() > 0 and found.max() < np.inf:
-        return found
-    return np.where(np.isfinite(found) & (found > 0), found, 1.0)
+    rates = np.abs(tangents[0].ravel() if len(tangents) == 1 else np.concatenate([np.ravel(each) for each in tangents]))
+    if rates.size and rates.min() > 0 and rates.max() < np.inf:
+        return rates
+    return np.where(np.isfinite(rates) & (rates > 0), rates, 1.0)
 
 
 def _weighted(values: Mapping[str, Dual], contributions: Iterable[tuple[str, Array | None]]) -> float:

@@ -121,9 +121,9 @@ def _read_slice(cursor: Cursor, first: AttributeValue) -> Slice:
     if first is not None and type(first) is not int:
         raise ScenarioError(f"{quoted(first)} cannot be the start of a slice")
     parts = [first, None, None]
-    for place in (1, 2):
+    for at in (1, 2):
         if cursor.accept(":") and is_integer(cursor.peek()):
-            parts[place] = read_integer(cursor.take("an integer"))
+            parts[at] = read_integer(cursor.take("an integer"))
     return Slice(*parts)
 
 

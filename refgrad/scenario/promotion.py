@@ -14,19 +14,19 @@ def floating_dtypes(scenario: Scenario) -> dict[str, frozenset[str]]:
 
     A gradient has those of its leaf, a directional derivative those of its output.
     """
-    found: dict[str, frozenset[str]] = {}
+    dtypes: dict[str, frozenset[str]] = {}
     for name, step in scenario.definitions.items():
         if isinstance(step, Leaf):
-            found[name] = frozenset({step.value.dtype} & FORMATS.keys())
+            dtypes[name] = frozenset({step.value.dtype} & FORMATS.keys())
         elif isinstance(step, Grad):
-            found[name] = found[step.leaf]
+            dtypes[name] = dtypes[step.leaf]
         elif isinstance(step, Jvp):
-            found[name] = found[step.output]
+            dtypes[name] = dtypes[step.output]
         elif isinstance(step, Detach):
-            found[name] = found[step.source]
+            dtypes[name] = dtypes[step.source]
         else:
-            found[name] = frozenset().union(*(found[argument] for argument in step.arguments))
-    return found
+            dtypes[name] = frozenset().union(*(dtypes[argument] for argument in step.arguments))
+    return dtypes
 
 
 def promoted(dtypes: Collection[str]) -> str:

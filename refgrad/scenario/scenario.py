@@ -134,8 +134,8 @@ class Scenario:
     def definitions(self) -> Mapping[str, Definition]:
         """The step that creates each name, in order."""
         if self._definitions is None:
-            made = {step.name: step for step in self.steps if isinstance(step, Definition)}
-            object.__setattr__(self, "_definitions", made)
+            definitions = {step.name: step for step in self.steps if isinstance(step, Definition)}
+            object.__setattr__(self, "_definitions", definitions)
         return self._definitions or {}
 
     @property

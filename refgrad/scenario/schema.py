@@ -66,8 +66,8 @@ def kind_of_step(step: object) -> type[Step]:
 
 
 def _explain(error: ValidationError) -> str:
-    place = "".join(f"{shortened(str(part))}: " for part in error.instance_path)
-    return f"{place}{shortened(message_of(error), _LONGEST_EXPLANATION)}"
+    location = "".join(f"{shortened(str(part))}: " for part in error.instance_path)
+    return f"{location}{shortened(message_of(error), _LONGEST_EXPLANATION)}"
 
 
 def _check_nesting(document: object) -> None:

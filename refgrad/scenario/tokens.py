@@ -134,36 +134,36 @@ class Cursor:
 
     def peek(self, ahead: int = 0) -> str:
         """Return a token without moving; an empty string past the end."""
-        place = self._position + ahead
-        return self._tokens[place] if place < len(self._tokens) else _END
+        position = self._position + ahead
+        return self._tokens[position] if position < len(self._tokens) else _END
 
     def at_end(self) -> bool:
         """Return True if all tokens have been read."""
         return self._position >= len(self._tokens)
 
-    def take(self, wanted: str) -> str:
-        """Return the next token. If there is none, raise ScenarioError, which names ``wanted`` as missing."""
+    def take(self, expected: str) -> str:
+        """Return the next token. If there is none, raise ScenarioError, which names ``expected`` as missing."""
         if self.at_end():
-            raise ScenarioError(f"the line ends where {wanted} should be")
+            raise ScenarioError(f"the line ends where {expected} should be")
         self._position += 1
         return self._tokens[self._position - 1]
 
     def accept(self, token: str) -> bool:
         """Skip the next token if it is this one, and return True if it was."""
-        found = self.peek() == token
-        self._position += found
-        return found
+        accepted = self.peek() == token
+        self._position += accepted
+        return accepted
 
     def expect(self, *tokens: str) -> None:
         """Skip the next token. Raises ScenarioError if it is none of these."""
-        wanted = alternatives([repr(token) for token in tokens])
-        found = self.take(wanted)
-        if found not in tokens:
-            raise ScenarioError(f"{quoted(found)} stands where {wanted} should be")
+        expected = alternatives([repr(token) for token in tokens])
+        actual = self.take(expected)
+        if actual not in tokens:
+            raise ScenarioError(f"{quoted(actual)} stands where {expected} should be")
 
-    def take_identifier(self, wanted: str) -> str:
+    def take_identifier(self, expected: str) -> str:
         """Return the next token, which must be an identifier."""
-        name = self.take(wanted)
+        name = self.take(expected)
         check_identifier(name)
         return name
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from refgrad.operators import operator_table
 
-BESIDE = 2.0**-20
+OFFSET = 2.0**-20
 """Distance from an edge of the numbers that are drawn next to it."""
 
 ORDINARY = 4.0
@@ -52,7 +52,7 @@ def _numbers() -> st.SearchStrategy[float]:
     return st.one_of(
         st.floats(-ORDINARY, ORDINARY),
         edges,
-        st.tuples(edges, st.sampled_from([-BESIDE, BESIDE])).map(sum),
+        st.tuples(edges, st.sampled_from([-OFFSET, OFFSET])).map(sum),
         st.tuples(st.sampled_from([-1.0, 1.0]), sizes).map(lambda pair: pair[0] * pair[1]),
     )
 

@@ -56,7 +56,7 @@ def scenario_of(drawn: bytes, make: Make, profile: Profile) -> Scenario | None:
     if answers is None:
         return None
     seed = int.from_bytes(drawn[:SEED_BYTES], "big")
-    return _simplified(seed, answers, make, profile) if any(answers) else _made(seed, make, profile)
+    return _simplified(seed, answers, make, profile) if any(answers) else _built(seed, make, profile)
 
 
 def answers_in(drawn: bytes) -> list[bool] | None:
@@ -84,7 +84,7 @@ def answers_in(drawn: bytes) -> list[bool] | None:
 
 
 def _simplified(seed: int, answers: Sequence[bool], make: Make, profile: Profile) -> Scenario:
-    smallest, question = _made(seed, make, profile), _first_question(seed, make, profile)
+    smallest, question = _built(seed, make, profile), _first_question(seed, make, profile)
     for answer in answers:
         if question is None:
             break
@@ -95,13 +95,13 @@ def _simplified(seed: int, answers: Sequence[bool], make: Make, profile: Profile
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _made(seed: int, make: Make, profile: Profile) -> Scenario:
+def _built(seed: int, make: Make, profile: Profile) -> Scenario:
     return make(seed, profile)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _first_question(seed: int, make: Make, profile: Profile) -> Question | None:
-    start = evaluated(_made(seed, make, profile))
+    start = evaluated(_built(seed, make, profile))
     return None if start is None else first_question(start)
 
 

@@ -20,7 +20,7 @@ def as_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with doing("starting tiny") as now:
-        now.tell("trying exp")
+        now.report("trying exp")
         with now.paused():
             pass
     assert capsys.readouterr() == ("", "")
@@ -29,11 +29,11 @@ def test_nothing_is_shown_where_there_is_no_terminal(capsys: pytest.CaptureFixtu
 @pytest.mark.usefixtures("as_terminal")
 def test_what_is_done_is_shown_as_it_stands_and_not_while_the_user_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     with doing("starting tiny") as now:
-        now.tell("trying [exp]")
+        now.report("trying [exp]")
         assert "trying [exp]" in capsys.readouterr().err
         with now.paused():
             capsys.readouterr()
-            now.tell("trying sin")
+            now.report("trying sin")
             assert "trying sin" not in capsys.readouterr().err
 
 

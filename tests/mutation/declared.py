@@ -41,7 +41,7 @@ NAMED: tuple[Named, ...] = (
     _times(100, f"{ORACLES}/judgement/judgement.py", "vague_above", "_same_share(VAGUE_ABOVE, form)"),
     _times(100, f"{ORACLES}/judgement/judgement.py", "inaccurate_below", "_same_share(INACCURATE_BELOW, form)"),
     _times(
-        1000, f"{ORACLES}/judgement/subgradients.py", "violation", "float(slack[places] @ np.abs(direction[places]))"
+        1000, f"{ORACLES}/judgement/subgradients.py", "violation", "float(slack[indices] @ np.abs(direction[indices]))"
     ),
     _times(100, f"{ORACLES}/judgement/subgradients.py", "violation", "np.maximum(budget - radius, 0.0)"),
     _times(100, f"{ORACLES}/judgement/subgradients.py", "smooth_directions", "NULL * max(sizes.max(), 1.0)"),
@@ -149,7 +149,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/tracing/trace.py::LARGEST_CERTIFIED": "how much is certified: more is slower",
     f"{GRADING}/first_adapter/choosing.py::LONGEST": "how much of a message is kept",
     f"{CHECKING}/certified.py::STEP": "a step to both sides of what is certified: a longer one confirms less",
-    f"{ORACLES}/slopes/directions.py::BESIDE": "a step by which a slope is seen, roughly",
+    f"{ORACLES}/slopes/directions.py::OFFSET": "a step by which a slope is seen, roughly",
     f"{ORACLES}/slopes/claim.py::FAR_OFF": "how far off a quick look finds wrong: more is left to a thorough one",
     f"{ORACLES}/slopes/claim.py::PLAIN": "how far off a quick look finds wrong, likewise",
     f"{CHECKING}/tracing/inner_edges.py::ENTRIES": "how often something is tried: more is slower",
@@ -189,7 +189,7 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
     "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
     "refgrad/engine/replay/backward.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "
-    "term.value.shape == place.shape -> type(cotangent.value) is np.float64 and term.value.shape == place.shape::1": (
+    "term.value.shape == form.shape -> type(cotangent.value) is np.float64 and term.value.shape == form.shape::1": (
         "what has its shape already is fitted to it once more, and comes out as it was"
     ),
     "refgrad/engine/graph/tensor.py::Tensor.shared_array::copy::np.array(self.array) -> np.asarray(self.array)::1": (

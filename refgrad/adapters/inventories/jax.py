@@ -127,10 +127,10 @@ def functions() -> Inventory:
     ``arguments``), and a cotangent is pulled back. Functions with the same programs are one under several names.
     """
     with warnings.catch_warnings(action="ignore"):
-        found = dict(_public())
+        public = dict(_public())
         trials = Trials({
             name: try_out(combinations(_operands(function), arguments, CALLS), _traced(function))
-            for name, function in found.items()
+            for name, function in public.items()
         })
     return Inventory(
         title="public functions",
@@ -138,7 +138,7 @@ def functions() -> Inventory:
         entries=trials.entries,
         undecided=trials.undecided,
         synonyms=trials.synonyms,
-        reached=_Calls(found),
+        reached=_Calls(public),
     )
 
 
@@ -170,20 +170,20 @@ def arguments() -> tuple[Any, ...]:
 
 
 def _traced(function: Function) -> Callable[[Sequence[Any]], Answer]:
-    return lambda given: Answer(_program(function, given))
+    return lambda inputs: Answer(_program(function, inputs))
 
 
-def _program(function: Function, given: Sequence[Any]) -> str | None:
+def _program(function: Function, inputs: Sequence[Any]) -> str | None:
     """Return the program from a call's real arguments to its real results, or None if it is not differentiable."""
-    leaves, tree = jax.tree.flatten(list(given))
-    moving = [place for place, leaf in enumerate(leaves) if _is_real(leaf)]
+    leaves, tree = jax.tree.flatten(list(inputs))
+    moving = [index for index, leaf in enumerate(leaves) if _is_real(leaf)]
 
     def results(*primals: Any) -> list[Any]:
         filled = dict(enumerate(leaves)) | dict(zip(moving, primals, strict=True))
-        found = function(*jax.tree.unflatten(tree, [filled[place] for place in range(len(leaves))]))
-        return [leaf for leaf in jax.tree.leaves(found) if _is_real(leaf)]
+        output = function(*jax.tree.unflatten(tree, [filled[index] for index in range(len(leaves))]))
+        return [leaf for leaf in jax.tree.leaves(output) if _is_real(leaf)]
 
-    primals = [leaves[place] for place in moving]
+    primals = [leaves[index] for index in moving]
     program = jax.make_jaxpr(results)(*primals).jaxpr
     needed, used = partial_eval.dce_jaxpr(program, [True] * len(program.outvars))
     if not any(used) or not _goes_back(results, primals):
@@ -224,8 +224,8 @@ class _Calls:
 
 def _noting(function: Function, name: str, names: set[str]) -> Function:
     @wraps(function)
-    def noting(*given: Any, **named: Any) -> Any:
-        result = function(*given, **named)
+    def noting(*inputs: Any, **named: Any) -> Any:
+        result = function(*inputs, **named)
         if any(_is_real(leaf) for leaf in jax.tree.leaves(result)):
             names.add(name)
         return result

@@ -143,10 +143,10 @@ def functions() -> Inventory:
     ``arguments``) until real results are recorded. Functions with the same nodes and numbers are one under several
     names.
     """
-    found = dict(_public())
-    copies = frozenset(name for name in found if _is_copy(name))
+    public = dict(_public())
+    copies = frozenset(name for name in public if _is_copy(name))
     with torch.random.fork_rng(devices=()), warnings.catch_warnings(action="ignore"):
-        trials = Trials({name: _trial(function) for name, function in found.items() if name not in copies})
+        trials = Trials({name: _trial(function) for name, function in public.items() if name not in copies})
     return Inventory(
         title="public functions",
         source="torch, torch.nn.functional, torch.linalg and torch.special, called to see what they record",
@@ -216,33 +216,33 @@ def _trial(function: Function) -> Trial:
     """Call a function with combinations of arguments until it has recorded a real result a few times."""
     overridden = get_testing_overrides().get(function)
     if overridden is None:
-        return Trial(accepted=False, random=False, shown=())
+        return Trial(accepted=False, random=False, results=())
     calls = combinations(required(inspect.signature(overridden)), arguments, CALLS)
-    return try_out(calls, lambda given: _answer(function, given))
+    return try_out(calls, lambda inputs: _answer(function, inputs))
 
 
-def _answer(function: Function, given: Sequence[Any]) -> Answer:
-    results = [_seeded(function, given, seed) for seed in (1, 2)]
+def _answer(function: Function, arguments: Sequence[Any]) -> Answer:
+    results = [_seeded(function, arguments, seed) for seed in (1, 2)]
     numbers = [_numbers(result) for result in results]
-    differentiable = results[0] and _goes_back(results[0], given)
-    shown = (frozenset(node_names(results[0])), numbers[0]) if differentiable else None
-    return Answer(shown, random=numbers[0] != numbers[1])
+    differentiable = results[0] and _goes_back(results[0], arguments)
+    description = (frozenset(node_names(results[0])), numbers[0]) if differentiable else None
+    return Answer(description, random=numbers[0] != numbers[1])
 
 
-def _seeded(function: Function, given: Sequence[Any], seed: int) -> list[torch.Tensor]:
+def _seeded(function: Function, arguments: Sequence[Any], seed: int) -> list[torch.Tensor]:
     torch.default_generator.manual_seed(seed)
-    return _real_and_recorded(function(*given))
+    return _real_and_recorded(function(*arguments))
 
 
 def _real_and_recorded(result: Any) -> list[torch.Tensor]:
     """Return the tensors of a result that are real and can be differentiated."""
-    found = [tensor for tensor in tensors_of(result) if tensor.grad_fn is not None and not tensor.is_complex()]
-    return [] if "torch::autograd::NotImplemented" in node_names(found) else found
+    tensors = [tensor for tensor in tensors_of(result) if tensor.grad_fn is not None and not tensor.is_complex()]
+    return [] if "torch::autograd::NotImplemented" in node_names(tensors) else tensors
 
 
-def _goes_back(results: Sequence[torch.Tensor], given: Sequence[Any]) -> bool:
+def _goes_back(results: Sequence[torch.Tensor], arguments: Sequence[Any]) -> bool:
     """Return True if a backward succeeds: some functions record a node whose backward raises."""
-    leaves = [tensor for tensor in tensors_of(given) if tensor.requires_grad]
+    leaves = [tensor for tensor in tensors_of(arguments) if tensor.requires_grad]
     try:
         torch.autograd.grad(results, leaves, [torch.ones_like(result) for result in results], allow_unused=True)
     except RuntimeError:

@@ -28,17 +28,17 @@ NOT_CALLED: Final = "no simple call was accepted"
 class Answer:
     """The result of an accepted call: a description to compare, or None if nothing is differentiable."""
 
-    shown: object | None
+    results: object | None
     random: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The results of all calls of one function: ``shown`` holds the arguments and descriptions."""
+    """The results of all calls of one function: ``results`` holds the arguments and descriptions."""
 
     accepted: bool
     random: bool
-    shown: tuple[object, ...]
+    results: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Trials:
     @property
     def entries(self) -> frozenset[str]:
         """The functions that are differentiable and not random."""
-        return frozenset(name for name, trial in self.by_name.items() if trial.shown and not trial.random)
+        return frozenset(name for name, trial in self.by_name.items() if trial.results and not trial.random)
 
     @property
     def random(self) -> frozenset[str]:
@@ -60,7 +60,7 @@ class Trials:
     @property
     def undecided(self) -> dict[str, frozenset[str]]:
         """The functions that no call showed to be differentiable, by the reason."""
-        unshown = {name: trial for name, trial in self.by_name.items() if not trial.shown and not trial.random}
+        unshown = {name: trial for name, trial in self.by_name.items() if not trial.results and not trial.random}
         return {
             NOTHING_REAL: frozenset(name for name, trial in unshown.items() if trial.accepted),
             NOT_CALLED: frozenset(name for name, trial in unshown.items() if not trial.accepted),
@@ -71,7 +71,7 @@ class Trials:
         """Groups of functions that are one under several names."""
         groups: dict[object, set[str]] = defaultdict(set)
         for name in self.entries:
-            groups[self.by_name[name].shown].add(name)
+            groups[self.by_name[name].results].add(name)
         return tuple(frozenset(names) for names in groups.values() if len(names) > 1)
 
 
@@ -80,8 +80,8 @@ def combinations(
 ) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
     """Yield up to ``most`` choices of ``count`` arguments, each as indices and as values."""
     choices = arguments()
-    for places in itertools.islice(itertools.product(range(len(choices)), repeat=count), most):
-        yield places, [choices[place] for place in places]
+    for indices in itertools.islice(itertools.product(range(len(choices)), repeat=count), most):
+        yield indices, [choices[index] for index in indices]
 
 
 def required(signature: inspect.Signature) -> int:
@@ -99,15 +99,15 @@ def _is_required(parameter: inspect.Parameter) -> bool:
 def try_out(calls: Iterator[tuple[tuple[int, ...], list[Any]]], answer: Callable[[Sequence[Any]], Answer]) -> Trial:
     """Make calls until a few have returned a differentiable result; ``answer`` raises if a call is not accepted."""
     accepted, random = False, False
-    shown: list[object] = []
-    for places, given in calls:
+    descriptions: list[object] = []
+    for indices, arguments in calls:
         try:
-            found = answer(given)
+            result = answer(arguments)
         except Exception:  # noqa: BLE001, S112 (the function does not accept these arguments)
             continue
-        accepted, random = True, random or found.random
-        if found.shown is not None:
-            shown.append((places, found.shown))
-        if len(shown) == ANSWERS:
+        accepted, random = True, random or result.random
+        if result.results is not None:
+            descriptions.append((indices, result.results))
+        if len(descriptions) == ANSWERS:
             break
-    return Trial(accepted, random, tuple(shown))
+    return Trial(accepted, random, tuple(descriptions))

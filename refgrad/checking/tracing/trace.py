@@ -86,7 +86,7 @@ class Trace:
         values: dict[str, Any] = {}
         for step in self.recorder.steps:
             if isinstance(step, Given):
-                values[step.name] = system.given(step.name, step.array)
+                values[step.name] = system.dual(step.name, step.array)
                 continue
             arguments = [values[name] for name in step.arguments]
             if step.name in self.steps_of_composites:

@@ -35,7 +35,7 @@ def _generator() -> np.random.Generator:
     return SOURCE.generator
 
 
-def _made(array: Any, dtype: DTypeLike, requires_grad: bool) -> Tensor:
+def _tensor(array: Any, dtype: DTypeLike, requires_grad: bool) -> Tensor:
     converted = np.asarray(array, dtype=dtype)
     return Tensor(converted if converted.ndim else converted[()]).requires_grad_(requires_grad)
 
@@ -48,7 +48,7 @@ def tensor(data: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> T
         TypeError: ``data`` contains something other than real numbers and truth values.
 
     """
-    return _made(np.array(as_array(_plain(data))), dtype, requires_grad)
+    return _tensor(np.array(as_array(_plain(data))), dtype, requires_grad)
 
 
 def _plain(data: Any) -> Any:
@@ -82,17 +82,17 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def zeros(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return zeros of shape ``size``."""
-    return _made(np.zeros(_shape(size)), dtype, requires_grad)
+    return _tensor(np.zeros(_shape(size)), dtype, requires_grad)
 
 
 def ones(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return ones of shape ``size``."""
-    return _made(np.ones(_shape(size)), dtype, requires_grad)
+    return _tensor(np.ones(_shape(size)), dtype, requires_grad)
 
 
 def full(size: Any, fill_value: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor of shape ``size`` with ``fill_value`` in every entry, whose type is the default dtype."""
-    return _made(np.full(_shape((size,)), fill_value), dtype, requires_grad)
+    return _tensor(np.full(_shape((size,)), fill_value), dtype, requires_grad)
 
 
 def empty(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
@@ -102,22 +102,22 @@ def empty(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> T
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return an n-by-m (or n-by-n) matrix with ones on the diagonal."""
-    return _made(np.eye(n, m), dtype, requires_grad)
+    return _tensor(np.eye(n, m), dtype, requires_grad)
 
 
 def rand(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return uniform random numbers from [0, 1)."""
-    return _made(_generator().random(_shape(size)), dtype, requires_grad)
+    return _tensor(_generator().random(_shape(size)), dtype, requires_grad)
 
 
 def randn(*size: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return normal random numbers of mean 0 and variance 1."""
-    return _made(_generator().standard_normal(_shape(size)), dtype, requires_grad)
+    return _tensor(_generator().standard_normal(_shape(size)), dtype, requires_grad)
 
 
 def randint(low: int, high: int, size: Any, dtype: DTypeLike = None) -> Tensor:
     """Return random integers from ``low`` up to, not including, ``high``."""
-    return _made(_generator().integers(low, high, _shape((size,))), dtype, requires_grad=False)
+    return _tensor(_generator().integers(low, high, _shape((size,))), dtype, requires_grad=False)
 
 
 def randperm(n: int) -> Tensor:
@@ -127,27 +127,27 @@ def randperm(n: int) -> Tensor:
 
 def arange(*bounds: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return numbers from a start (0) up to, not including, an end, by a step (1); floats if any of these is one."""
-    return _made(np.arange(*bounds), dtype, requires_grad)
+    return _tensor(np.arange(*bounds), dtype, requires_grad)
 
 
 def linspace(start: float, end: float, steps: int, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
-    return _made(np.linspace(start, end, steps), dtype, requires_grad)
+    return _tensor(np.linspace(start, end, steps), dtype, requires_grad)
 
 
 def zeros_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return zeros with the shape and dtype of ``x``."""
-    return _made(np.zeros(x.shape), dtype or x.dtype, requires_grad)
+    return _tensor(np.zeros(x.shape), dtype or x.dtype, requires_grad)
 
 
 def ones_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return ones with the shape and dtype of ``x``."""
-    return _made(np.ones(x.shape), dtype or x.dtype, requires_grad)
+    return _tensor(np.ones(x.shape), dtype or x.dtype, requires_grad)
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return a tensor with ``fill_value`` in every entry and the shape and dtype of ``x``."""
-    return _made(np.full(x.shape, fill_value), dtype or x.dtype, requires_grad)
+    return _tensor(np.full(x.shape, fill_value), dtype or x.dtype, requires_grad)
 
 
 def empty_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
@@ -157,9 +157,9 @@ def empty_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) 
 
 def rand_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return uniform random numbers from [0, 1) with the shape and dtype of ``x``."""
-    return _made(_generator().random(x.shape), dtype or x.dtype, requires_grad)
+    return _tensor(_generator().random(x.shape), dtype or x.dtype, requires_grad)
 
 
 def randn_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
     """Return normal random numbers of mean 0 and variance 1 with the shape and dtype of ``x``."""
-    return _made(_generator().standard_normal(x.shape), dtype or x.dtype, requires_grad)
+    return _tensor(_generator().standard_normal(x.shape), dtype or x.dtype, requires_grad)

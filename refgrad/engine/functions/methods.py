@@ -13,7 +13,7 @@ from refgrad.engine.functions.discrete import OPERATORS
 from refgrad.engine.functions.in_place import filler, full_index, in_place, item_writer, plain_index
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.additional import cast_with
-from refgrad.engine.printing import shown
+from refgrad.engine.printing import printed
 
 Function = Callable[..., Any]
 
@@ -48,7 +48,7 @@ def install_methods(kind: type[Tensor], operators: Mapping[str, Function], funct
         "backward": backward,
         "clone": operators["clone"],
         "contiguous": _itself,
-        "__repr__": shown,
+        "__repr__": printed,
         "T": property(_transposed),
         "mT": property(_matrices_transposed),
     }
@@ -119,8 +119,8 @@ def _conversions(operators: Mapping[str, Function]) -> dict[str, Function]:
 
     def to(tensor: Tensor, dtype: Any) -> Tensor:
         """Return the tensor in a dtype (or that of another tensor); itself if it already has it."""
-        wanted = np.dtype(dtype.dtype if isinstance(dtype, Tensor) else dtype)
-        return tensor if tensor.dtype == wanted else cast(tensor, wanted)
+        target = np.dtype(dtype.dtype if isinstance(dtype, Tensor) else dtype)
+        return tensor if tensor.dtype == target else cast(tensor, target)
 
     named = {name: _to(to, dtype) for name, dtype in CONVERSIONS.items()}
     return {"to": to, "type": to, **named}

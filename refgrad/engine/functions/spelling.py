@@ -68,11 +68,11 @@ def _lenient(row: Operator, function: Function) -> Function:
                 f"{row.name}() takes {len(row.attributes)} attributes {list(row.attribute_names)}, not {len(rest)}"
             )
             raise TypeError(message)
-        given = dict(zip(row.attribute_names, rest, strict=False))
-        given.update({keywords.get(name, name): value for name, value in named.items()})
+        values = dict(zip(row.attribute_names, rest, strict=False))
+        values.update({keywords.get(name, name): value for name, value in named.items()})
         for name, value in defaults.items():
-            given[name] = value if given.get(name) is None else given[name]
-        return function(*operands, **{name: plain_attribute(value) for name, value in given.items()})
+            values[name] = value if values.get(name) is None else values[name]
+        return function(*operands, **{name: plain_attribute(value) for name, value in values.items()})
 
     call.__name__ = call.__qualname__ = row.name
     call.__doc__ = function.__doc__
@@ -120,5 +120,5 @@ def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Funct
             return functions["squeeze"](x, axis=axis) if x.shape[axis] == 1 else x
         return functions["reshape"](x, shape=tuple(n for n in x.shape if n != 1))  # type: ignore[no-any-return]
 
-    made = (transpose, t, squeeze)
-    return MappingProxyType({function.__name__: function for function in made})
+    composites = (transpose, t, squeeze)
+    return MappingProxyType({function.__name__: function for function in composites})

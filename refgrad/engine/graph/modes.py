@@ -25,15 +25,15 @@ def is_grad_enabled() -> bool:
 class _Switched:
     """A context manager and decorator that sets the mode, and restores the previous one even after an exception."""
 
-    __slots__ = ("before", "wanted")
+    __slots__ = ("before", "recording")
 
-    def __init__(self, wanted: bool) -> None:
-        self.wanted = wanted
+    def __init__(self, recording: bool) -> None:
+        self.recording = recording
         self.before: list[bool] = []
 
     def __enter__(self) -> None:
         self.before.append(RECORDING.get())
-        RECORDING.set(self.wanted)
+        RECORDING.set(self.recording)
 
     def __exit__(self, *exception: object) -> None:
         RECORDING.set(self.before.pop())
@@ -45,7 +45,7 @@ class _Switched:
 
         @wraps(function)
         def switched(*arguments: Any, **keywords: Any) -> Any:
-            with _Switched(self.wanted):
+            with _Switched(self.recording):
                 return function(*arguments, **keywords)
 
         return switched  # type: ignore[return-value]
@@ -59,7 +59,7 @@ class _Switched:
             resume: Callable[[], Any] = partial(next, generator)
             while True:
                 try:
-                    with _Switched(self.wanted):
+                    with _Switched(self.recording):
                         value = resume()
                 except StopIteration as stop:
                     return stop.value
@@ -73,13 +73,13 @@ class _Switched:
 
 def no_grad(function: Function | None = None) -> Any:
     """Disable recording: a context manager (with parentheses) or a decorator (with or without)."""
-    switched = _Switched(wanted=False)
+    switched = _Switched(recording=False)
     return switched if function is None else switched(function)
 
 
 def enable_grad(function: Function | None = None) -> Any:
     """Enable recording inside of ``no_grad``: a context manager (with parentheses) or a decorator (with or without)."""
-    switched = _Switched(wanted=True)
+    switched = _Switched(recording=True)
     return switched if function is None else switched(function)
 
 
@@ -91,7 +91,7 @@ class set_grad_enabled(_Switched):  # noqa: N801 (PyTorch's name)
     def __init__(self, mode: bool) -> None:
         super().__init__(bool(mode))
         self.before.append(RECORDING.get())
-        RECORDING.set(self.wanted)
+        RECORDING.set(self.recording)
 
     def __enter__(self) -> None:
-        RECORDING.set(self.wanted)
+        RECORDING.set(self.recording)

@@ -23,14 +23,14 @@ by_number = attrgetter("number")
 def reachable(roots: Collection[GraphNode]) -> list[GraphNode]:
     """Return ``roots`` and all their ancestors, in the order of recording, leaves first."""
     seen = set(roots)
-    found = list(seen)
-    for node in found:  # the list grows in the loop
+    nodes = list(seen)
+    for node in nodes:  # the list grows in the loop
         for parent in node.parents:
             if parent not in seen:
                 seen.add(parent)
-                found.append(parent)
-    found.sort(key=by_number)
-    return found
+                nodes.append(parent)
+    nodes.sort(key=by_number)
+    return nodes
 
 
 def leading_to(targets: Collection[GraphNode], order: list[GraphNode]) -> tuple[set[GraphNode], set[GraphNode]]:
@@ -39,12 +39,12 @@ def leading_to(targets: Collection[GraphNode], order: list[GraphNode]) -> tuple[
     The former are the targets and those nodes of ``order`` that have a path back to one. The latter are the targets
     without a path back to another target.
     """
-    wanted, ends = set(targets), set(targets)
+    needed, ends = set(targets), set(targets)
     for node in order:
-        if any(parent in wanted for parent in node.parents):
-            wanted.add(node)
+        if any(parent in needed for parent in node.parents):
+            needed.add(node)
             ends.discard(node)
-    return wanted, ends
+    return needed, ends
 
 
 class BackwardPass:
@@ -71,11 +71,11 @@ class BackwardPass:
     def to_targets(self, targets: Collection[GraphNode]) -> None:
         """Process only the nodes between the outputs and ``targets``."""
         order = reachable(self.pending)
-        wanted, ends = leading_to(targets, order)
-        self.run([node for node in order if node in wanted and node not in ends], frozenset(targets), wanted)
+        needed, ends = leading_to(targets, order)
+        self.run([node for node in order if node in needed and node not in ends], frozenset(targets), needed)
         self.arrive(ends)
 
-    def run(self, order: list[Any], targets: frozenset[GraphNode], wanted: set[GraphNode] | None = None) -> None:
+    def run(self, order: list[Any], targets: frozenset[GraphNode], needed: set[GraphNode] | None = None) -> None:
         """Process the nodes of ``order`` from last to first. Nodes change only in that their saved values are freed.
 
         Raises:
@@ -97,7 +97,7 @@ class BackwardPass:
             for parent, contribution in contributions:
                 if parent in pending:
                     pending[parent] = pending[parent] + contribution
-                elif wanted is None or parent in wanted:
+                elif needed is None or parent in needed:
                     pending[parent] = contribution
 
     def arrive(self, nodes: Iterable[GraphNode]) -> None:
@@ -114,16 +114,16 @@ class BackwardPass:
 
     def observed(self, node: GraphNode, watch: Watch, cotangent: Any) -> Any:
         """Call the hooks with a copy of the total; return the total, or a copy of what they replace it with."""
-        shown = total = cotangent if self.recorded else Tensor(cotangent)
+        passed = total = cotangent if self.recorded else Tensor(cotangent)
         for hook in list(watch.hooks.values()):
-            shown = shown.clone() if shown is total else shown
-            answer = hook(shown)
+            passed = passed.clone() if passed is total else passed
+            answer = hook(passed)
             if answer is None:
                 continue
-            got, wanted = (answer.shape, answer.dtype), (node.shape, node.dtype)
-            if got != wanted:
-                raise RuntimeError(errors.grad_mismatch("the gradient that a hook returned", got, wanted))
-            shown = total = answer.clone()
+            got, expected = (answer.shape, answer.dtype), (node.shape, node.dtype)
+            if got != expected:
+                raise RuntimeError(errors.grad_mismatch("the gradient that a hook returned", got, expected))
+            passed = total = answer.clone()
         if watch.retains:
             self.kept.append((watch, total))
         return total if self.recorded else total.array

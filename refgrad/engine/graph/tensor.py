@@ -167,8 +167,8 @@ class Tensor:
         return self.node is not None
 
     @requires_grad.setter
-    def requires_grad(self, wanted: bool) -> None:
-        self.requires_grad_(wanted)
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Start recording the operators applied to this tensor, or stop doing so for a leaf.
@@ -240,8 +240,8 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None and (value.shape, value.dtype) != (self.shape, self.dtype):
-            got, wanted = (value.shape, value.dtype), (self.shape, self.dtype)
-            raise RuntimeError(errors.grad_mismatch("the assigned grad", got, wanted))
+            got, expected = (value.shape, value.dtype), (self.shape, self.dtype)
+            raise RuntimeError(errors.grad_mismatch("the assigned grad", got, expected))
         if self.node is None:
             self._aside().grad = value
         elif isinstance(self.node, AccumulateGrad):

@@ -42,11 +42,11 @@ def _weigh(tree: ast.expr) -> ast.expr:
 
 def saved_names(operator: Operator, needs: tuple[bool, ...]) -> tuple[str, ...]:
     """Return the names of the values to save so that gradients can reach the arguments in ``needs``, ``out`` last."""
-    wanted: frozenset[str] = frozenset()
+    saved: frozenset[str] = frozenset()
     for argument, needed in zip(operator.arguments, needs, strict=False):
         if needed:
-            wanted |= operator.saves(argument.name)
-    return tuple(name for name in (*operator.argument_names, "out") if name in wanted)
+            saved |= operator.saves(argument.name)
+    return tuple(name for name in (*operator.argument_names, "out") if name in saved)
 
 
 def fitted(operators: Any, contribution: Any, parent: GraphNode) -> Any:

@@ -94,7 +94,7 @@ class Application:
 def node_class(operator: Operator, needs: tuple[bool, ...], sets: OperatorSets) -> type[Any]:
     """Return the node class of ``operator`` for the arguments that need a gradient, which ``needs`` marks as True."""
     saves = saved_names(operator, needs)
-    needed = [name for name, wanted in zip(operator.argument_names, needs, strict=False) if wanted]
+    needed = [name for name, need in zip(operator.argument_names, needs, strict=False) if need]
     if operator.structure is not None:
         vjp, vjp_recorded = _structure_vjps(operator.structure, saves, needs, sets)
         base: type[Node] = GeneralNode
@@ -197,8 +197,8 @@ def _structure_vjps(
     def vjp_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Contributions:
         application = Application(node, dict(zip(saves, values, strict=True)))
         contributions = structure.vjp(operators, cotangent, application)
-        wanted = [c for c, needed in zip(contributions, needs, strict=True) if needed]
-        return [(parent, fitted(operators, c, parent)) for c, parent in zip(wanted, node.parents, strict=True)]
+        kept = [c for c, needed in zip(contributions, needs, strict=True) if needed]
+        return [(parent, fitted(operators, c, parent)) for c, parent in zip(kept, node.parents, strict=True)]
 
     def vjp(node: Any, cotangent: Any) -> Contributions:
         return vjp_in(sets.arrays, node, cotangent, node.values)

@@ -162,7 +162,7 @@ def _plain(row: Operator, sets: OperatorSets) -> Function:
     kinds: dict[str, Any] = {}
     branches = []
     for pattern in product((True, False), repeat=len(variables)):
-        needed = [name for name, wanted in zip(variables, pattern, strict=True) if wanted]
+        needed = [name for name, need in zip(variables, pattern, strict=True) if need]
         if needed:
             kind = "_".join(["node_of", *needed])
             kinds[kind] = node_class(row, tuple(name in needed for name in names), sets)

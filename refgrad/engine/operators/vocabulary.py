@@ -83,9 +83,9 @@ def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[
         return operator
 
     def called(*operands: Any) -> Tensor:
-        given = dict(zip(parameters, operands, strict=True))
-        tensors = [given[parameter] for parameter in parameters if parameter not in integers]
-        return operator(*tensors, **{parameter: given[parameter] for parameter in integers})
+        values = dict(zip(parameters, operands, strict=True))
+        tensors = [values[parameter] for parameter in parameters if parameter not in integers]
+        return operator(*tensors, **{parameter: values[parameter] for parameter in integers})
 
     return called
 

@@ -34,7 +34,7 @@ def write_backward(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Form:
     """The shape and dtype that a contribution is fitted to."""
 
     shape: tuple[int, ...]
@@ -110,12 +110,12 @@ class _Sweep:
 
     def fit(self, term: Term, slot: int, step: TapeStep, cotangent: Term) -> Term:
         """Return a contribution in the shape of its operand; on scalars it already has that shape."""
-        place = self.place(slot)
-        if type(cotangent.value) is np.float64 or term.value.shape == place.shape:
+        form = self.form(slot)
+        if type(cotangent.value) is np.float64 or term.value.shape == form.shape:
             return self.program.named(Term(term.text, term.value))
 
         def fit(contribution: Any) -> tuple[Any]:
-            return (fitted(step.arrays, contribution, place),)  # type: ignore[arg-type]
+            return (fitted(step.arrays, contribution, form),)  # type: ignore[arg-type]
 
         named = self.program.named(term)
         (result,) = self.program.called(fit, [named], fit(named.value))
@@ -124,10 +124,10 @@ class _Sweep:
             self.program.buffers.drop(named.value)
         return result
 
-    def place(self, slot: int) -> _Place:
+    def form(self, slot: int) -> _Form:
         """Return the shape and dtype of the value in a slot."""
         value = self.terms[slot].value
-        return _Place(value.shape, value.dtype)
+        return _Form(value.shape, value.dtype)
 
     def by_structure(self, step: TapeStep, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
         """Return the contributions by the rule of the structure, on arrays."""
@@ -135,15 +135,15 @@ class _Sweep:
         saves = saved_names(row, step.needs)
         slots = dict(zip(names, (*step.operands, step.result), strict=False))
         saved = [self.terms[slots[name]] for name in saves]
-        places = [(slot, self.place(slot)) for slot, n in zip(step.operands, step.needs, strict=True) if n]
-        rule = self.rule(step, row, saves, [place for _, place in places])
+        forms = [(slot, self.form(slot)) for slot, n in zip(step.operands, step.needs, strict=True) if n]
+        rule = self.rule(step, row, saves, [form for _, form in forms])
         values = rule(cotangent.value, *(term.value for term in saved))
         results = self.program.called(rule, [cotangent, *saved], values)
-        return [(slot, term) for (slot, _), term in zip(places, results, strict=True)]
+        return [(slot, term) for (slot, _), term in zip(forms, results, strict=True)]
 
-    def rule(self, step: TapeStep, row: Operator, saves: Sequence[str], places: Sequence[_Place]) -> Callable[..., Any]:
+    def rule(self, step: TapeStep, row: Operator, saves: Sequence[str], forms: Sequence[_Form]) -> Callable[..., Any]:
         """Return the rule as a function of the cotangent and of the saved arrays."""
-        shapes = tuple(self.place(slot).shape for slot in step.operands)
+        shapes = tuple(self.form(slot).shape for slot in step.operands)
         node: Any = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes)
         structure, arrays, needs = row.structure, step.arrays, step.needs
         assert structure is not None
@@ -151,7 +151,7 @@ class _Sweep:
         def vjp(cotangent: Any, *values: Any) -> list[Any]:
             application = Application(node, dict(zip(saves, values, strict=True)))
             contributions = structure.vjp(arrays, cotangent, application)
-            wanted = [c for c, needed in zip(contributions, needs, strict=True) if needed]
-            return [fitted(arrays, c, place) for c, place in zip(wanted, places, strict=True)]  # type: ignore[arg-type]
+            kept = [c for c, needed in zip(contributions, needs, strict=True) if needed]
+            return [fitted(arrays, c, form) for c, form in zip(kept, forms, strict=True)]  # type: ignore[arg-type]
 
         return vjp

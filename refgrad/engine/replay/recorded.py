@@ -103,11 +103,11 @@ class _Tape:
     def forward(self, arrays: Sequence[Any]) -> None:
         """Run the function on ``arrays``. Raise ValueError if their number, shapes or dtypes are not as recorded."""
         if len(arrays) != len(self.inputs):
-            raise ValueError(errors.REPLAY_COUNT.format(wanted=len(self.inputs), got=len(arrays)))
+            raise ValueError(errors.REPLAY_COUNT.format(count=len(self.inputs), got=len(arrays)))
         for position, (array, recorded) in enumerate(zip(arrays, self.inputs, strict=True)):
             if (array.shape, array.dtype) != (recorded.shape, recorded.dtype):
-                got, wanted = (f"{x.dtype}{list(x.shape)}" for x in (array, recorded))
-                raise ValueError(errors.REPLAY_INPUT.format(position=position, got=got, wanted=wanted))
+                got, expected = (f"{x.dtype}{list(x.shape)}" for x in (array, recorded))
+                raise ValueError(errors.REPLAY_INPUT.format(position=position, got=got, expected=expected))
         for array, recorded in zip(arrays, self.inputs, strict=True):
             self._put(self.terms[recorded.slot], array)
         for run in self.run:
@@ -136,10 +136,10 @@ class _Tape:
             self._put(term, array)
         for part in run:
             part()
-        found = [reached.get(x.slot) for x in self.inputs]
+        terms = [reached.get(x.slot) for x in self.inputs]
         return tuple(
             None if term is None else _copy(self.now(term).astype(x.dtype, copy=False))
-            for x, term in zip(self.inputs, found, strict=True)
+            for x, term in zip(self.inputs, terms, strict=True)
         )
 
     @cached_property
@@ -156,12 +156,12 @@ class _Tape:
 
     def _seeds(self, seed: Any) -> list[Any]:
         """Return a seed array for every output that gradients flow from."""
-        given = list(seed) if isinstance(seed, tuple | list) else [seed] * len(self.results) if seed is None else [seed]
+        seeds = list(seed) if isinstance(seed, tuple | list) else [seed] * len(self.results) if seed is None else [seed]
         if not self._flowing:
             raise RuntimeError(errors.NO_GRAD_FN)
-        if len(given) != len(self.results):
-            raise RuntimeError(f"got {len(self.results)} outputs and {len(given)} seeds: give one, or None, for each")
-        pairs = zip(self.results, given, strict=True)
+        if len(seeds) != len(self.results):
+            raise RuntimeError(f"got {len(self.results)} outputs and {len(seeds)} seeds: give one, or None, for each")
+        pairs = zip(self.results, seeds, strict=True)
         return [
             _seed(output, one, position)
             for position, (output, one) in enumerate(pairs)

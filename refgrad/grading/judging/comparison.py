@@ -85,11 +85,11 @@ class Due:
         For a gradient it is the magnitude of the largest seed that reaches the leaf; for a value, that of the largest
         number in the leaves, at most 1. Seeds of recorded gradients and tangents below 1 make it smaller.
         """
-        steps, prediction = self.oracle.given.steps, self.prediction
+        steps, prediction = self.oracle.original.steps, self.prediction
         if isinstance(prediction, Gradient):
             largest = max((_arriving(each) for each in prediction.contributions), default=0.0)
         else:
-            largest = min(1.0, max((_largest(leaf.value) for leaf in self.oracle.given.leaves), default=0.0))
+            largest = min(1.0, max((_largest(leaf.value) for leaf in self.oracle.original.leaves), default=0.0))
         seeds = [step.seed for step in steps if isinstance(step, Grad)]
         seeds += [tangent for step in steps if isinstance(step, Jvp) for _, tangent in step.tangents]
         return largest * math.prod(min(1.0, _largest(seed)) for seed in seeds)
@@ -98,7 +98,7 @@ class Due:
     def is_pushed(self) -> bool:
         """Return True if the value is a directional derivative computed by forward mode."""
         name = self.prediction.name if isinstance(self.prediction, ExpectedValue) else ""
-        return isinstance(self.oracle.given.definitions.get(name), Jvp)
+        return isinstance(self.oracle.original.definitions.get(name), Jvp)
 
     @property
     def is_certain(self) -> bool:
@@ -206,10 +206,10 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
     undefined = undefined_for(due)
     if undefined is not None:
         return Finding("inconclusive", replace(entry, remark="undefined", reason=undefined))
-    convention = answered_by_nan(due.oracle.given, at_kink=entry.lower != entry.upper)
+    convention = answered_by_nan(due.oracle.original, at_kink=entry.lower != entry.upper)
     if convention:
         return Finding("convention", replace(entry, remark="nan", reason=convention))
-    limits = limits_met(due.oracle.given)
+    limits = limits_met(due.oracle.original)
     if limits:
         return Finding("missing", replace(entry, remark="limit", reason=limits[0].reason))
     return Finding("missing" if entry.lower != entry.upper else "wrong", entry)
@@ -217,7 +217,7 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
 
 def _in_other_order(finding: Finding, array: Array, due: Due) -> Finding:
     """Return the finding, with a remark if the wrong value is right for the two operands in reverse order."""
-    given = due.oracle.given
+    given = due.oracle.original
     step = given.definitions.get(due.prediction.name) if isinstance(due.prediction, ExpectedValue) else None
     if not isinstance(step, Apply) or len(set(step.arguments)) != 2:  # noqa: PLR2004 (the first and the second)
         return finding
@@ -269,7 +269,7 @@ def _may_cancel(error: EntryError, oracle: CertifiedOracle, *, pushed: bool = Fa
     The size of these terms is not known. As long as they are no larger than the numbers that the scenario itself
     computes, rounding explains as much of each of them as of any other result of their size.
     """
-    orders = sum(isinstance(step, Grad) for step in oracle.given.steps)
+    orders = sum(isinstance(step, Grad) for step in oracle.original.steps)
     if not (pushed or orders >= 2) or not float(error.lower) == float(error.upper) == 0:  # noqa: PLR2004
         return False
     sizes = (np.abs(oracle.value(name).midpoint) for name in oracle.scenario.definitions)
@@ -295,7 +295,7 @@ def uncoupled(
 
     Scenarios with recorded gradients, hooks or retained gradients are not checked.
     """
-    scenario = oracle.given
+    scenario = oracle.original
     if any(isinstance(step, Grad) for step in scenario.steps):
         return None
     for moment in _moments(predictions, observations, scenario):

@@ -127,7 +127,7 @@ def confront(
     adapter: AnyAdapter,
 ) -> Finding:
     """Return the worst finding of an engine's observations, compared with the predictions and the truth."""
-    as_given = len(predictions) == len(oracle.given.steps)  # scenarios in which tensors change are lowered
+    as_given = len(predictions) == len(oracle.original.steps)  # scenarios in which tensors change are lowered
     findings: list[Finding] = []
     ended = any(observation.ending is not None for observation in observations)
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
@@ -174,7 +174,7 @@ def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
     That is the first recorded gradient if its output does not depend on its leaf, and any other recorded gradient
     whose entries are all zero.
     """
-    scenario = oracle.given
+    scenario = oracle.original
     step = scenario.steps[number - 1]
     gradients = {each.name: each for each in scenario.steps[:number] if isinstance(each, Grad)}
     name = step.name if isinstance(step, Grad) else step.output if isinstance(step, Backward) else ""
@@ -190,7 +190,7 @@ def _has_no_value(oracle: CertifiedOracle, number: int) -> bool:
 
     A singular matrix has no inverse, for example.
     """
-    step = oracle.given.steps[number - 1]
+    step = oracle.original.steps[number - 1]
     name = step.name if isinstance(step, Apply) else step.output if isinstance(step, Backward | Grad) else ""
     return bool(name) and not oracle.narrowest_value(name).is_finite
 
@@ -200,7 +200,7 @@ def _is_outside(oracle: CertifiedOracle, number: int) -> bool:
 
     Shrinking can lead there.
     """
-    step = oracle.given.steps[number - 1]
+    step = oracle.original.steps[number - 1]
     if not isinstance(step, Apply):
         return False
     row = operator_table()[step.operator]

@@ -40,16 +40,16 @@ def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> Ce
     """
     if oracle.form == FLOAT64 or oracle.dtypes[leaf] != {"float64"}:
         return oracle
-    if oracle.form != coarsest(leaf.value.dtype for leaf in oracle.given.leaves):
+    if oracle.form != coarsest(leaf.value.dtype for leaf in oracle.original.leaves):
         return oracle
     if not all(_stays(oracle, output) for output in outputs):
         return oracle
-    return CertifiedOracle(_widened(oracle.given))
+    return CertifiedOracle(_widened(oracle.original))
 
 
 def _stays(oracle: CertifiedOracle, name: str) -> bool:
     """Return True if a name is a leaf, or it and the results that it depends on are float64 in every engine."""
-    step = oracle.given.definitions[name]
+    step = oracle.original.definitions[name]
     if isinstance(step, Leaf):
         return True
     if not isinstance(step, Apply):
@@ -64,7 +64,7 @@ def _stays(oracle: CertifiedOracle, name: str) -> bool:
 
 def _outranks(oracle: CertifiedOracle, wide: list[str], narrow: list[str]) -> bool:
     """Return True if wide operands decide the dtype even where 0-d arrays count less, and narrow ones are leaves."""
-    definitions = oracle.given.definitions
+    definitions = oracle.original.definitions
     plain = all(isinstance(definitions[operand], Leaf) for operand in narrow)
     ranks = [[oracle.value(operand).midpoint.ndim for operand in operands] for operands in (wide, narrow)]
     return plain and bool(wide) and (max(ranks[0]) > 0 or max(ranks[1]) == 0)

@@ -117,7 +117,7 @@ class SeriesArithmetic(Arithmetic):
 
     def leaf(self, name: str, numbers: list[float]) -> list[Any]:
         """Return the entries of a leaf as series that change along the leaf's directions."""
-        speeds = [(2**place, direction) for place, (leaf, direction) in enumerate(self.directions) if leaf == name]
+        speeds = [(2**digit, direction) for digit, (leaf, direction) in enumerate(self.directions) if leaf == name]
         if not speeds:
             return [self.enter(number) for number in numbers]
         entries = []
@@ -155,12 +155,12 @@ class SeriesArithmetic(Arithmetic):
 
 
 @cache
-def places(count: int) -> tuple[int, ...]:
+def exponents(count: int) -> tuple[int, ...]:
     """Return the exponent of t of each product of infinitesimals: bit i of a product's index is set if it contains eᵢ.
 
     One infinitesimal is t itself; two are t² and t³, and their product is t⁵.
     """
-    return next(found for found in (_sums(m, count) for m in counted()) if _each_in_one_way(found, count))
+    return next(each for each in (_sums(m, count) for m in counted()) if _each_in_one_way(each, count))
 
 
 def _sums(offset: int, count: int) -> tuple[int, ...]:
@@ -178,7 +178,7 @@ def _each_in_one_way(sums: tuple[int, ...], count: int) -> bool:
 
 def length(count: int) -> int:
     """Return the number of coefficients of a series that holds ``count`` infinitesimals."""
-    return places(count)[-1] + 1
+    return exponents(count)[-1] + 1
 
 
 def parts(number: Any, count: int) -> tuple[Any, ...]:
@@ -186,15 +186,15 @@ def parts(number: Any, count: int) -> tuple[Any, ...]:
     if type(number) is not arb_series:
         return (arb(number), *[arb(0)] * (2**count - 1))
     known = number.prec
-    return tuple(number[place] if place < known else arb.nan() for place in places(count))
+    return tuple(number[at] if at < known else arb.nan() for at in exponents(count))
 
 
 def assembled(coefficients: Sequence[Any]) -> Any:
     """Return the number with these coefficients: a ball if there is only one, else a series."""
     if len(coefficients) == 1:
         return coefficients[0]
-    where = places(len(coefficients).bit_length() - 1)
+    where = exponents(len(coefficients).bit_length() - 1)
     dense: list[Any] = [0] * (where[-1] + 1)
-    for place, coefficient in zip(where, coefficients, strict=True):
-        dense[place] = coefficient
+    for at, coefficient in zip(where, coefficients, strict=True):
+        dense[at] = coefficient
     return arb_series(dense)

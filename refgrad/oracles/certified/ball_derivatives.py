@@ -66,14 +66,14 @@ def continued(
         return derivative
 
     def with_limits(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
-        found = derivative(*numbers, **attributes)
-        if all(_is_finite(number) for number in found):
-            return found
+        direct = derivative(*numbers, **attributes)
+        if all(_is_finite(number) for number in direct):
+            return direct
         for holds, limit in limits:
             if holds(*numbers, **attributes) is True:
                 return limit
-        slopes = next((slopes for holds, slopes in kinks if holds(*numbers, **attributes) is not False), found[1:])
-        value, *partials = found
+        slopes = next((slopes for holds, slopes in kinks if holds(*numbers, **attributes) is not False), direct[1:])
+        value, *partials = direct
         return value, *(p if _is_finite(p) else slope for p, slope in zip(partials, slopes, strict=True))
 
     return with_limits

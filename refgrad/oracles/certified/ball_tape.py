@@ -143,12 +143,12 @@ class BallTape:
         number = self.arithmetic.number
         if type(ball) is not Ball:
             return Ball(number(0), CONSTANT, self.edges)
-        found = tangents[ball.slot] if ball.slot >= 0 else None
-        if found is None:
-            found = 0
+        tangent = tangents[ball.slot] if ball.slot >= 0 else None
+        if tangent is None:
+            tangent = 0
         elif not self.arithmetic.is_finite(ball.value):
-            found = arb.nan()
-        return Ball(found if type(found) is number else number(found), CONSTANT, self.edges)
+            tangent = arb.nan()
+        return Ball(tangent if type(tangent) is number else number(tangent), CONSTANT, self.edges)
 
     def _entered(self, numbers: list[Any]) -> list[Ball]:
         tape = self.edges

@@ -83,7 +83,7 @@ class CertifiedOracle:
 
     def __init__(self, scenario: Scenario, dtype: str = "float64") -> None:
         """Certify for an engine that computes in ``dtype``, or in the coarsest dtype of the leaves if it is coarser."""
-        self.given = scenario
+        self.original = scenario
         self.scenario = expanded(scenario)
         self.form = coarsest((dtype, *(leaf.value.dtype for leaf in scenario.leaves)))
         self._truths: dict[int, BallTrace] = {}
@@ -92,7 +92,7 @@ class CertifiedOracle:
     @cached_property
     def dtypes(self) -> dict[str, frozenset[str]]:
         """Floating dtypes of the leaves that each name depends on."""
-        return floating_dtypes(self.given)
+        return floating_dtypes(self.original)
 
     @cached_property
     def _rounding(self) -> BallTrace:

@@ -22,11 +22,11 @@ def guarded(derivative: Derivative, results: int) -> Derivative:
 
     def answered(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         try:
-            found = derivative(*numbers, **attributes)
+            series = derivative(*numbers, **attributes)
         except (ValueError, ZeroDivisionError):  # a divisor whose constant term may be zero
             return (unknown(),) * results
-        short = any(type(number) is arb_series and number.prec < ctx.cap for number in found)
-        return (unknown(),) * results if short else found
+        short = any(type(number) is arb_series and number.prec < ctx.cap for number in series)
+        return (unknown(),) * results if short else series
 
     return answered
 
@@ -50,8 +50,8 @@ def series_value(operator: Operator, bits: int) -> Derivative:
     assert operator.formula is not None
     value = operator.formula.function((*operator.argument_names, *operator.attribute_names), series_functions(bits))
     nothing = (0,) * len(operator.arguments)
-    alone = guarded(lambda *numbers, **attributes: (value(*numbers, **attributes), *nothing), 1 + len(nothing))
-    return _without_poles(operator, alone)
+    only = guarded(lambda *numbers, **attributes: (value(*numbers, **attributes), *nothing), 1 + len(nothing))
+    return _without_poles(operator, only)
 
 
 def _without_poles(operator: Operator, derivative: Derivative) -> Derivative:

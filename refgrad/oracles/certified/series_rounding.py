@@ -47,8 +47,8 @@ def usual_series(operator: Operator, bits: int, order: int) -> Derivative:
         for _ in range(order):
             out = _carried(start, numbers, partials)
             partials = [0 if slope is None else slope(*numbers, **attributes, out=out) for slope in slopes]
-            for place, error in errors:
-                partials[place] += error
+            for index, error in errors:
+                partials[index] += error
         return out, *partials
 
     usual = guarded(derivative, 1 + len(operator.arguments))
@@ -59,9 +59,9 @@ def _closed(usual: Derivative, smooth: Derivative) -> Derivative:
     """Return a function that calls ``smooth`` where the result of ``usual`` is unknown."""
 
     def closed(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
-        found = usual(*numbers, **attributes)
-        if all(type(number) is not arb_series or number[0].is_finite() for number in found):
-            return found
+        series = usual(*numbers, **attributes)
+        if all(type(number) is not arb_series or number[0].is_finite() for number in series):
+            return series
         return smooth(*numbers, **attributes)
 
     return closed
@@ -106,13 +106,13 @@ def _differences(
     ]
 
     def differences(numbers: tuple[Any, ...], partials: list[Any]) -> list[tuple[int, Any]]:
-        found = [(n, change_noise(partials[n], relative_change(numbers[n]), bits)) for n in choosing]
+        noise = [(n, change_noise(partials[n], relative_change(numbers[n]), bits)) for n in choosing]
         if exponential:
             speeds = sum((speed(number) for number in numbers), _still())
             for n, factors in exponential:
                 size = sum((abs(arb(constant(numbers[factor]))) for factor in factors), arb(1))
-                found.append((n, change_noise((abs(arb(constant(partials[n]))) + 1) * size, speeds, bits)))
-        return found
+                noise.append((n, change_noise((abs(arb(constant(partials[n]))) + 1) * size, speeds, bits)))
+        return noise
 
     return differences
 
@@ -121,7 +121,7 @@ def _factors(operator: Operator, rule: Formula) -> list[int]:
     """Return the indices of the operands that a rule uses outside of all function calls."""
     inside = {id(name) for call in ast.walk(rule.tree) if isinstance(call, ast.Call) for name in ast.walk(call)}
     names = {node.id for node in ast.walk(rule.tree) if isinstance(node, ast.Name) and id(node) not in inside}
-    return [place for place, name in enumerate(operator.argument_names) if name in names]
+    return [index for index, name in enumerate(operator.argument_names) if name in names]
 
 
 def _chooses(operator: Operator, name: str) -> bool:

@@ -101,17 +101,17 @@ class EntryError:
 
     def describe(self) -> str:
         """Return one line, e.g. ``entry (0, 1): 4.0, but the truth is 6.0 (relative error 3.3e-01)``."""
-        place = f"entry {self.index}: " if self.index else ""
+        entry = f"entry {self.index}: " if self.index else ""
         if np.isnan(self.relative_error):
-            return f"{place}{self.observed!r}, but the truth is {self.interval}"
+            return f"{entry}{self.observed!r}, but the truth is {self.interval}"
         explained = f", {self.budgets:.3g} times what rounding explains" if np.isfinite(self.budgets) else ""
         size = f"(relative error {self.relative_error:.1e}{explained})"
-        return f"{place}{self.observed!r}, but the truth is {self.interval} {size}"
+        return f"{entry}{self.observed!r}, but the truth is {self.interval} {size}"
 
     def describe_choice(self) -> str:
         """Return one line for a choice of several legal answers, e.g. ``0.5, of the legal answers in [0.0, 1.0]``."""
-        place = f"entry {self.index}: " if self.index else ""
-        return f"{place}{self.observed!r}, of the legal answers {self.interval}"
+        entry = f"entry {self.index}: " if self.index else ""
+        return f"{entry}{self.observed!r}, of the legal answers {self.interval}"
 
 
 Severity = Literal["wrong", "inaccurate", "inconclusive", "convention"]
@@ -248,10 +248,10 @@ def accepted(certified: Certified) -> tuple[npt.NDArray[np.float64], npt.NDArray
 
 def _infinite(certified: Certified) -> npt.NDArray[np.bool_]:
     """Return a mask of exactly infinite entries, as in leaves; unknown and too large numbers are not among them."""
-    found = np.array(np.isinf(certified.midpoint))
-    balls = map(plain_ball, certified.balls[found].tolist())
-    found[found] = [ball.is_exact() and not ball.is_finite() for ball in balls]
-    return found
+    poles = np.array(np.isinf(certified.midpoint))
+    balls = map(plain_ball, certified.balls[poles].tolist())
+    poles[poles] = [ball.is_exact() and not ball.is_finite() for ball in balls]
+    return poles
 
 
 def _entry(observed: npt.NDArray[np.generic], certified: Certified, flat: int, scale: float) -> EntryError:

@@ -22,7 +22,7 @@ from refgrad.oracles.judgement.judgement import ALLOWANCE, VAGUE_ABOVE, vague_ab
 from refgrad.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 Shapes = Mapping[str, tuple[int, ...]]
 
 LARGEST_NUMBER = 64
@@ -50,7 +50,7 @@ class Violation:
     def describe(self) -> str:
         """Return one line: which entries move, the rate according to the gradient, and the legal rates."""
         speeds = {name: array for name, array in self.direction.items() if array.any()}
-        moving = " and ".join(f"{name} by {_shown(array.tolist())}" for name, array in speeds.items())
+        moving = " and ".join(f"{name} by {_printed(array.tolist())}" for name, array in speeds.items())
         width = self.upper - self.lower
         interval = f"is {self.upper:.6g}" if width <= VAGUE_ABOVE else f"lies in [{self.lower:.6g}, {self.upper:.6g}]"
         return (
@@ -80,51 +80,51 @@ def violation(
     vague = max(vague_above(certified[name].form) for name in names)
     slack = vague * np.maximum(1.0, np.abs(middle) + radius) + ALLOWANCE * np.maximum(budget - radius, 0.0)
     shapes = {name: observed[name].shape for name in names}
-    places = np.flatnonzero(kinked)[:LARGEST_NUMBER]
-    smooth = smooth_directions(scenario, contributions, places, shapes)
-    for direction in _directions(gradient - middle, middle, places, smooth):
+    indices = np.flatnonzero(kinked)[:LARGEST_NUMBER]
+    smooth = smooth_directions(scenario, contributions, indices, shapes)
+    for direction in _directions(gradient - middle, middle, indices, smooth):
         moving = _split(direction, shapes)
         legal = directional_derivative(scenario, contributions, moving)
-        rate = float(gradient[places] @ direction[places])
-        room = float(slack[places] @ np.abs(direction[places]))
+        rate = float(gradient[indices] @ direction[indices])
+        room = float(slack[indices] @ np.abs(direction[indices]))
         lower, upper = float(legal.lower()), float(legal.upper())
         if lower - rate > room or rate - upper > room:
             return Violation(moving, rate, lower, upper)
     return None
 
 
-def smooth_directions(scenario: Scenario, contributions: Contributions, places: Places, shapes: Shapes) -> Floats:
+def smooth_directions(scenario: Scenario, contributions: Contributions, indices: Indices, shapes: Shapes) -> Floats:
     """Return a basis, as columns, of the directions of these entries with equal slopes on both sides of each kink."""
     total = sum(int(np.prod(shape)) for shape in shapes.values())
-    units = (np.where(np.arange(total) == place, 1.0, 0.0) for place in places)
+    units = (np.where(np.arange(total) == index, 1.0, 0.0) for index in indices)
     gaps = np.array([gaps_at_kinks(scenario, contributions, _split(unit, shapes)) for unit in units]).T
     if not np.all(np.isfinite(gaps)) or gaps.size == 0:
-        return np.zeros((places.size, 0))
+        return np.zeros((indices.size, 0))
     _, sizes, rows = np.linalg.svd(gaps)
     rank = int(np.sum(sizes > NULL * max(sizes.max(), 1.0)))
     return np.asarray(rows[rank:].T)
 
 
-def _directions(offset: Floats, middle: Floats, places: Places, smooth: Floats) -> Iterator[Floats]:
+def _directions(offset: Floats, middle: Floats, indices: Indices, smooth: Floats) -> Iterator[Floats]:
     """Yield directions that move only entries at kinks, first those along which the output is smooth.
 
     Along these the rate is one number, e.g. where all entries that tie move alike. The others are the engine's own
     offset from the middle of the interval, and some at random.
     """
     random = np.random.default_rng(0)
-    sign = np.where(middle[places] < 0, -1.0, 1.0)
-    wanted = [sign, np.abs(sign), offset[places], *random.normal(size=(RANDOM_DIRECTIONS, places.size))]
-    others = [offset[places], *random.choice((-1.0, 0.0, 1.0), size=(RANDOM_DIRECTIONS, places.size))]
-    for chosen in (*(smooth @ (smooth.T @ vector) for vector in wanted), *others):
+    sign = np.where(middle[indices] < 0, -1.0, 1.0)
+    vectors = [sign, np.abs(sign), offset[indices], *random.normal(size=(RANDOM_DIRECTIONS, indices.size))]
+    others = [offset[indices], *random.choice((-1.0, 0.0, 1.0), size=(RANDOM_DIRECTIONS, indices.size))]
+    for chosen in (*(smooth @ (smooth.T @ vector) for vector in vectors), *others):
         size = np.abs(chosen).max()
         if size > NULL:
             direction = np.zeros(middle.size)
-            direction[places] = np.where(np.abs(chosen) > NULL * size, chosen / size, 0.0)
+            direction[indices] = np.where(np.abs(chosen) > NULL * size, chosen / size, 0.0)
             yield direction
 
 
-def _shown(speeds: Any) -> str:
-    return f"[{', '.join(map(_shown, speeds))}]" if isinstance(speeds, list) else f"{speeds:.6g}"
+def _printed(speeds: Any) -> str:
+    return f"[{', '.join(map(_printed, speeds))}]" if isinstance(speeds, list) else f"{speeds:.6g}"
 
 
 def _joined(arrays: list[Floats]) -> Floats:

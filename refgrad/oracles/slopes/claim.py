@@ -52,7 +52,7 @@ JITTER_ORDER = 3
 KNOWN = 1e-7
 """Width of an interval, relative to its slope, below which the slope counts as the truth."""
 
-BESIDE = 2.0**-9
+SIDE_STEP = 2.0**-9
 """Relative distance from a kink at which the gradient has to be right if the choice at the kink is to be legal."""
 
 
@@ -99,8 +99,8 @@ class DifferencesJudge(Directions):
             self.measure()
             claim = ClaimedGradient(self, seeds, gradients)
         if known is not None and known.entry is not None:
-            found = claim.of(self.axis_direction(self.flat_position(known.input, known.entry)))
-            return [] if found is None else [found]
+            wrong = claim.of(self.axis_direction(self.flat_position(known.input, known.entry)))
+            return [] if wrong is None else [wrong]
         open_questions: dict[int, Discrepancy] = {}
         for discrepancy in claim.discrepancies():
             if discrepancy.failing:
@@ -111,7 +111,7 @@ class DifferencesJudge(Directions):
     def truths(self, seeds: Seeds) -> list[npt.NDArray[Any]]:
         """Return the gradients, with NaN for slopes that are not known well, and for all if there are too many."""
         weights = self.weights(seeds)
-        found = np.full(self.flat.size, np.nan)
+        slopes = np.full(self.flat.size, np.nan)
         for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS else 0):
             if self.is_over():
                 break
@@ -119,15 +119,15 @@ class DifferencesJudge(Directions):
                 self.measure()
             lower, upper, _ = weighted(self.axis_direction(flat).slopes, weights)
             if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
-                found[flat] = (lower + upper) / 2 / self.magnitude[flat]
-        return list(split(found, tuple(array.astype(np.float64) for array in self.function.arrays)))
+                slopes[flat] = (lower + upper) / 2 / self.magnitude[flat]
+        return list(split(slopes, tuple(array.astype(np.float64) for array in self.function.arrays)))
 
     @cached_property
     def coarser(self) -> DifferencesJudge:
         """The judge of the same function by the steps for float32, with the noise measured."""
-        found = DifferencesJudge(self.function.coarser(), self.choices, self.is_over)
-        found.measure()
-        return found
+        judge = DifferencesJudge(self.function.coarser(), self.choices, self.is_over)
+        judge.measure()
+        return judge
 
     def weights(self, seeds: Seeds) -> Floats:
         """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
@@ -147,9 +147,9 @@ class DifferencesJudge(Directions):
         variance = np.mean(np.diff(np.stack(rows), JITTER_ORDER, axis=0) ** 2, axis=0)
         return np.asarray(ROUNDING_SAFETY * np.sqrt(variance / comb(2 * JITTER_ORDER, JITTER_ORDER)))
 
-    def right_beside(self, flat: int, seeds: Seeds) -> bool:
+    def right_nearby(self, flat: int, seeds: Seeds) -> bool:
         """Return True if the derivative by an entry is right a little to either side of the point."""
-        for side in (-BESIDE, BESIDE):
+        for side in (-SIDE_STEP, SIDE_STEP):
             entries = self.flat.copy()
             entries[flat] += side * self.magnitude[flat]
             function = self.function.moved(entries)
@@ -209,14 +209,14 @@ class ClaimedGradient:
         if not self.claimed.size or not self.is_finite:
             return None
         for direction in judge.quick(self.claimed):
-            found = self.far_off(direction)
-            if found is None:
+            wrong = self.far_off(direction)
+            if wrong is None:
                 continue
             near = self.near(direction)
             if self.denied(direction, near):
                 continue
             if self.far_off(near) or self.far_off(judge.quick_slopes(direction.vector, OTHER_STEPS)):
-                return found
+                return wrong
         return None
 
     def meets_kink(self, direction: Direction) -> bool:
@@ -225,11 +225,11 @@ class ClaimedGradient:
 
     def far_off(self, direction: Direction) -> Discrepancy | None:
         """Return what is wrong along a direction, if no probable noise explains it."""
-        found = None if self.meets_kink(direction) else self.compared(direction)
-        if found is None or not found.failing or found.explained < FAR_OFF:
+        wrong = None if self.meets_kink(direction) else self.compared(direction)
+        if wrong is None or not wrong.failing or wrong.explained < FAR_OFF:
             return None
-        size = max(self.typical, abs(found.lower), abs(found.upper))
-        return found if found.error > PLAIN * size else None
+        size = max(self.typical, abs(wrong.lower), abs(wrong.upper))
+        return wrong if wrong.error > PLAIN * size else None
 
     def near(self, direction: Direction) -> Direction:
         """Return the slopes by the smallest steps."""
@@ -262,14 +262,14 @@ class ClaimedGradient:
         first = [self.compared(direction) for direction in directions]
         members = np.flatnonzero(directions[0].vector)
         members = members[np.isfinite(self.claimed[members])]
-        found = first
+        errors = first
         if judge.method == "directions" and any(each is not None for each in first):
-            found = [self.of(direction) for direction in directions]
-            wrong = next((each for each in found if each is not None and each.failing), None)
+            errors = [self.of(direction) for direction in directions]
+            wrong = next((each for each in errors if each is not None and each.failing), None)
             if wrong is not None:
                 yield wrong
                 return
-        if all(each is None for each in found):
+        if all(each is None for each in errors):
             if any(each is not None and each.failing for each in first):
                 return  # rounding explains it, so an error in one entry would not have shown
             unseen = self.unseen(members, directions)
@@ -293,12 +293,12 @@ class ClaimedGradient:
             return
         direction = judge.random_direction(members)
         first = self.compared(direction)
-        found = self.of(direction)
-        if found is None:
+        wrong = self.of(direction)
+        if wrong is None:
             if first is None or not first.failing:
                 judge.looked_at.update(set(members.tolist()) - set(self.unseen(members, [direction]).tolist()))
-        elif found.failing or found.cause == "noise" or judge.is_over():
-            yield found
+        elif wrong.failing or wrong.cause == "noise" or judge.is_over():
+            yield wrong
         else:
             for half in halves(members):
                 yield from self.resolved(half)
@@ -313,30 +313,30 @@ class ClaimedGradient:
 
     def settled(self, direction: Direction) -> Iterator[Discrepancy]:
         """Yield what is not right along the axis of one entry, if anything is."""
-        found = self.of(direction)
-        if found is not None:
-            yield found
+        wrong = self.of(direction)
+        if wrong is not None:
+            yield wrong
 
     def of(self, direction: Direction) -> Discrepancy | None:
         """Return what is not right along a direction, confirmed, or None."""
-        found = self.compared(direction)
-        if found is not None and not found.failing and not self.judge.refined:
+        wrong = self.compared(direction)
+        if wrong is not None and not wrong.failing and not self.judge.refined:
             self.judge.refine()
-        if found is not None and not found.failing:
+        if wrong is not None and not wrong.failing:
             direction = self.judge.direction(direction.vector)
-            found = self.compared(direction)
-        if found is not None and found.failing:
-            found = self.confirmed(direction)
-        if found is not None and self.at_kink(direction, found):
-            return replace(found, severity="convention", explained=0.0, cause="")
-        return found
+            wrong = self.compared(direction)
+        if wrong is not None and wrong.failing:
+            wrong = self.confirmed(direction)
+        if wrong is not None and self.at_kink(direction, wrong):
+            return replace(wrong, severity="convention", explained=0.0, cause="")
+        return wrong
 
-    def at_kink(self, direction: Direction, found: Discrepancy) -> bool:
+    def at_kink(self, direction: Direction, wrong: Discrepancy) -> bool:
         """Return True if an entry has a legal value at a kink and the gradient is right on both sides of it."""
         flat = np.flatnonzero(direction.vector)
-        slack = self.judge.vague * (found.upper - found.lower)
-        legal = found.severity == "inconclusive" and found.lower - slack <= found.observed <= found.upper + slack
-        return legal and found.cause == "kink" and len(flat) == 1 and self.judge.right_beside(int(flat[0]), self.seeds)
+        slack = self.judge.vague * (wrong.upper - wrong.lower)
+        legal = wrong.severity == "inconclusive" and wrong.lower - slack <= wrong.observed <= wrong.upper + slack
+        return legal and wrong.cause == "kink" and len(flat) == 1 and self.judge.right_nearby(int(flat[0]), self.seeds)
 
     def interval(self, direction: Direction, jitter: float = 0.0) -> Interval:
         """Return the interval of the sum of seed · slope, and the rounding error of the claimed gradient along it."""
@@ -368,9 +368,9 @@ class ClaimedGradient:
         if inside and not vague:
             return None
         flats = np.flatnonzero(along)
-        alone = len(flats) == 1
-        position, entry = self.judge.index_of(int(flats[0])) if alone else (self.judge.function.positions[0], None)
-        length = float(np.sum(direction.vector)) if alone else 1.0
+        single = len(flats) == 1
+        position, entry = self.judge.index_of(int(flats[0])) if single else (self.judge.function.positions[0], None)
+        length = float(np.sum(direction.vector)) if single else 1.0
         low, high = sorted((lower / length, upper / length))
         kink = interval.kink and vague
         if kink:
@@ -385,12 +385,12 @@ class ClaimedGradient:
 
     def confirmed(self, direction: Direction) -> Discrepancy | None:
         """Return what is wrong along a direction, or in an entry; inconclusive if step sizes contradict each other."""
-        found = self.asked_again(direction)
-        if found is None or not found.failing or not self.rounds_inside(found, direction):
-            return found
-        return replace(found, severity="inconclusive", cause="noise")
+        wrong = self.asked_again(direction)
+        if wrong is None or not wrong.failing or not self.rounds_inside(wrong, direction):
+            return wrong
+        return replace(wrong, severity="inconclusive", cause="noise")
 
-    def rounds_inside(self, found: Discrepancy, direction: Direction) -> bool:
+    def rounds_inside(self, wrong: Discrepancy, direction: Direction) -> bool:
         """Return True if a part of the function seems to compute in float32, and by steps for that nothing is wrong.
 
         Such a function is a staircase, of which small steps see the slope of a stair. Large steps contradict that, or
@@ -399,15 +399,15 @@ class ClaimedGradient:
         if self.judge.function.precision != "float64":
             return False
         vector, length = direction.vector, 1.0
-        if found.entry is not None:
-            vector = self.judge.axis_direction(self.judge.flat_position(found.input, found.entry)).vector
+        if wrong.entry is not None:
+            vector = self.judge.axis_direction(self.judge.flat_position(wrong.input, wrong.entry)).vector
             length = float(np.sum(vector))
         coarser = self.judge.coarser
         claim, far = ClaimedGradient(coarser, self.seeds, [self.claimed]), coarser.direction(vector)
         result, interval = claim.compared(far), claim.interval(far)
-        low, high = sorted((found.lower * length, found.upper * length))
+        low, high = sorted((wrong.lower * length, wrong.upper * length))
         denied = high + interval.allowed < interval.lower or low - interval.allowed > interval.upper
-        return (denied or self.judge.looks_single) and (result is None or not result.failing)
+        return (denied or self.judge.rounds_to_single) and (result is None or not result.failing)
 
     def asked_again(self, direction: Direction) -> Discrepancy | None:
         """Return what is wrong by other steps and with the gradient's own noise allowed, in one entry if possible."""
@@ -425,10 +425,10 @@ class ClaimedGradient:
             return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
         if first.entry is not None:
             return first
-        found = self.narrowed(direction.vector, jitter, first)
+        wrong = self.narrowed(direction.vector, jitter, first)
         if judge.form.bits > HALVES:
-            return found or first
-        return None if found is first and first.error <= self.rounded(direction) else found
+            return wrong or first
+        return None if wrong is first and first.error <= self.rounded(direction) else wrong
 
     def narrowed(self, vector: Floats, jitter: float, whole: Discrepancy) -> Discrepancy | None:
         """Return what is wrong in one of the entries that a direction moves, or ``whole`` if it is in no single one."""
@@ -437,8 +437,8 @@ class ClaimedGradient:
             part = np.zeros(vector.size)
             part[half] = vector[half]
             direction = self.judge.direction(part)
-            found = self.compared(direction, jitter + self.saturation(direction))
-            return found if found is not None and found.failing else None
+            wrong = self.compared(direction, jitter + self.saturation(direction))
+            return wrong if wrong is not None and wrong.failing else None
 
         entries, _ = halved(np.flatnonzero(vector), failing, self.judge.is_over)
         if len(entries) != 1:
@@ -493,8 +493,8 @@ def halved(
     """Halve a sequence as long as one half alone fails; return what is left and the last failure, if there was one."""
     last: Failure | None = None
     while len(members) > 1 and not is_over():
-        found = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
-        if found is None:
+        failed = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
+        if failed is None:
             break
-        members, last = found
+        members, last = failed
     return members, last

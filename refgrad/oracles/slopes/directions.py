@@ -55,7 +55,7 @@ FIRST_STEPS = 2
 TOWARDS_ZERO = np.linspace(0.0, 1.0, 17)
 """Fractions of the way to 0 at which the steepest slope of a saturating function is looked for."""
 
-BESIDE = 2.0**-20
+OFFSET = 2.0**-20
 """Step, as a fraction of a vector, that shows the slope on that way."""
 
 TERMS = 4.0
@@ -156,7 +156,7 @@ class Directions:
         self._groups.clear()
 
     @property
-    def looks_single(self) -> bool:
+    def rounds_to_single(self) -> bool:
         """Return True if a function of float64 is as noisy at large steps as one of float32."""
         if self.function.precision != "float64" or not self.measured:
             return False
@@ -176,8 +176,8 @@ class Directions:
             self.sizes = np.maximum(self.sizes, np.where(known, np.abs(values), 0.0))
             return values
 
-        found = noise_along(watched, replace(self.scale, noise_steps=self.scale.noise_steps[-1:]))
-        return found if all(inside) else noise_along(along, self.scale)
+        noise = noise_along(watched, replace(self.scale, noise_steps=self.scale.noise_steps[-1:]))
+        return noise if all(inside) else noise_along(along, self.scale)
 
     def refine(self) -> None:
         """Measure the noise by small steps, where no kinks add to it, of the outputs that are not staircases there."""
@@ -189,9 +189,9 @@ class Directions:
             values.append(along(distance))
             return values[-1]
 
-        found = noise_along(watched, replace(self.scale, noise_steps=self.scale.noise_steps[:1]))
+        noise = noise_along(watched, replace(self.scale, noise_steps=self.scale.noise_steps[:1]))
         moving = np.mean(np.diff(np.stack(values), axis=0) != 0, axis=0) > MOSTLY
-        self.deviation = np.where(moving, np.minimum(found, self.deviation), self.deviation)
+        self.deviation = np.where(moving, np.minimum(noise, self.deviation), self.deviation)
         self._axes.clear()
 
     def row_scales(self) -> Floats:
@@ -208,9 +208,9 @@ class Directions:
         if not self._vectors:
             first, *others = _alike(np.abs(claimed * self.magnitude))
             nothing = [members for members in others if not claimed[members].any()]
-            alone = [members for members in others if claimed[members].any()]
+            single = [members for members in others if claimed[members].any()]
             count = DIRECTIONS if self.method == "directions" else 1
-            for members in (np.concatenate([first, *nothing]), *alone):
+            for members in (np.concatenate([first, *nothing]), *single):
                 self._vectors += [self.random_vector(members) for _ in range(count if len(members) > 1 else 1)]
         for number, vector in enumerate(self._vectors):
             if number == len(self._quick):
@@ -274,16 +274,16 @@ class Directions:
             return np.zeros(self.here.size)
         points = [self.flat - part * moved for part in TOWARDS_ZERO]
         values = np.stack([self.function.values(point) for point in points])
-        beside = np.stack([self.function.values(point + BESIDE * vector) for point in points])
-        steepest = np.max(np.abs(beside - values), axis=0) / BESIDE
+        nearby = np.stack([self.function.values(point + OFFSET * vector) for point in points])
+        steepest = np.max(np.abs(nearby - values), axis=0) / OFFSET
         size = np.maximum(np.max(np.abs(values), axis=0), np.finfo(np.float64).tiny)
         units = np.full(size.size, self.form.unit)
         if np.count_nonzero(moved) <= size.size:  # a sum of many entries may be small because they cancel
             units *= np.abs(values[0]) / size
         if self.form.bits <= HALVES:
             units += FORMATS["float32"].unit
-        found = TERMS * steepest * units
-        return np.where(np.isfinite(found), found, 0.0)
+        errors = TERMS * steepest * units
+        return np.where(np.isfinite(errors), errors, 0.0)
 
     def index_of(self, flat: int) -> tuple[int, tuple[int, ...]]:
         """Return the number of the input and the index in it of an entry of all."""

@@ -43,11 +43,11 @@ def one_sided(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlope
     samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
         kept = np.flatnonzero(_promising(samples))
-        found = BoundedSlopes.unknown(len(indices))
+        slopes = BoundedSlopes.unknown(len(indices))
         if not kept.size:
-            return found
+            return slopes
         samples = _only(samples, kept)
-        return found.improved(kept, _chosen(samples, curves.noise(indices[kept], samples)))
+        return slopes.improved(kept, _chosen(samples, curves.noise(indices[kept], samples)))
 
 
 def _only(samples: Samples, kept: Positions) -> Samples:
@@ -61,10 +61,10 @@ def _promising(samples: Samples) -> Booleans:
         (samples.values[side] - samples.values[0])[-1] / samples.distances[side][-1] for side in (RIGHT, LEFT)
     )
     near = np.abs(right - left) <= ROUGHLY * np.maximum(1.0, np.abs(right))
-    return np.asarray(np.any(_alone(samples), axis=0) | (_between(samples) & near))
+    return np.asarray(np.any(_one_side(samples), axis=0) | (_between(samples) & near))
 
 
-def _alone(samples: Samples) -> list[Booleans]:
+def _one_side(samples: Samples) -> list[Booleans]:
     """Return masks of the curves that exist on the right side only, and on the left side only.
 
     The points of that side must take the branches of the middle.
@@ -101,12 +101,12 @@ def _chosen(samples: Samples, noise: Floats) -> BoundedSlopes:
     apart = np.abs(right - left)
     agree = _between(samples) & (apart <= right_error + left_error)
     both = np.where(agree, np.maximum(right_error, left_error) + apart / 2, np.inf)
-    alone = _alone(samples)
-    error = np.select(alone, [right_error, left_error], both)
-    value = np.select(alone, [right, left], (right + left) / 2)
+    cases = _one_side(samples)
+    error = np.select(cases, [right_error, left_error], both)
+    value = np.select(cases, [right, left], (right + left) / 2)
     known = error <= np.abs(value) + 1.0
     value = np.where(known, value, 0.0)
-    rounding = np.select(alone, [right_noise, left_noise], np.maximum(right_noise, left_noise))
+    rounding = np.select(cases, [right_noise, left_noise], np.maximum(right_noise, left_noise))
     return BoundedSlopes(value, np.where(known, error, np.inf), rounding, np.zeros(known.shape, dtype=bool))
 
 

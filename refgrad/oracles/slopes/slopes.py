@@ -78,16 +78,16 @@ def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes
     ``tries`` have a step for each curve, or NaN where there is none. Each is made for the curves for which it promises
     a smaller error than that of ``known`` and of the tries before.
     """
-    found = known or BoundedSlopes.unknown(len(curves.here))
+    slopes = known or BoundedSlopes.unknown(len(curves.here))
     for steps in tries:
-        for indices in _batches(promising(curves.deviation, steps, found), curves.batch):
-            found = found.improved(indices, _central(curves, indices, steps[indices]))
-    return found
+        for indices in _batches(promising(curves.deviation, steps, slopes), curves.batch):
+            slopes = slopes.improved(indices, _central(curves, indices, steps[indices]))
+    return slopes
 
 
-def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Positions:
+def promising(deviation: Floats, steps: Floats, slopes: BoundedSlopes) -> Positions:
     """Return the indices of the curves for which the rounding error at these steps is less than the error so far."""
-    return np.flatnonzero(found.error > _rounding(deviation, steps))
+    return np.flatnonzero(slopes.error > _rounding(deviation, steps))
 
 
 def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes) -> BoundedSlopes:
@@ -95,12 +95,12 @@ def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlop
     unknown = np.isinf(known.error)
     if not unknown.any():
         return known
-    found = known
+    slopes = known
     for steps in tries:
-        wanted = unknown & np.isfinite(steps) & (found.error > 2 * found.rounding)
-        for indices in _batches(np.flatnonzero(wanted), curves.batch):
-            found = found.improved(indices, one_sided(curves, indices, steps[indices]))
-    return found
+        unsettled = unknown & np.isfinite(steps) & (slopes.error > 2 * slopes.rounding)
+        for indices in _batches(np.flatnonzero(unsettled), curves.batch):
+            slopes = slopes.improved(indices, one_sided(curves, indices, steps[indices]))
+    return slopes
 
 
 def _batches(indices: Positions, length: int) -> Iterator[Positions]:
@@ -135,8 +135,8 @@ def _extrapolated(samples: Samples, here: Floats, rounding: Floats, steps: Float
     # With a kink between two of the points the extrapolations are useless, and their spread is the error.
     half = np.abs(jump) / 2
     error = error + rounding + half + np.where(kink, TRUNCATION_SAFETY * (spread + jump_spread), half)
-    bends = np.abs((right - here) - (here - left)) / 2
-    straight = bends[-1] <= bends[0] / STRAIGHTENING + rounding * steps / RATIO**2
+    curvatures = np.abs((right - here) - (here - left)) / 2
+    straight = curvatures[-1] <= curvatures[0] / STRAIGHTENING + rounding * steps / RATIO**2
     known = straight & np.isfinite(value) & np.isfinite(error) & ~crossing(samples)
     return BoundedSlopes(np.where(known, value, 0.0), np.where(known, error, np.inf), rounding, kink & known)
 
@@ -164,7 +164,7 @@ def crossing(samples: Samples) -> Booleans:
 
 def noise_along(along: Along, scale: Scale) -> Floats:
     """Return the standard deviation of each output's rounding errors, plus a unit roundoff of its largest value."""
-    values = np.stack([[along(step * place) for step in scale.noise_steps] for place in NOISE_LINE])
+    values = np.stack([[along(step * at) for step in scale.noise_steps] for at in NOISE_LINE])
     largest = finite(np.abs(values)).max(axis=(0, 1))
     return np.asarray(finite(table_noise_at_kinks(values, TYPICAL_RANK)).max(axis=0) + scale.unit * largest)
 

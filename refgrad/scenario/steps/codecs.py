@@ -167,9 +167,9 @@ def or_none(codec: Codec) -> Codec:
     )
 
 
-def called(codec: Codec, wanted: str) -> Codec:
-    """Return the codec of a name that an error message calls ``wanted`` if the line ends before it."""
-    return replace(codec, read=lambda cursor: cursor.take_identifier(wanted))
+def called(codec: Codec, expected: str) -> Codec:
+    """Return the codec of a name that an error message calls ``expected`` if the line ends before it."""
+    return replace(codec, read=lambda cursor: cursor.take_identifier(expected))
 
 
 def one_of(noun: str, words: Sequence[str]) -> Codec:
@@ -216,7 +216,7 @@ CONSTANT: Final = Codec(
     encode=Constant.to_json,
     decode=Constant.from_json,
 )
-CONSTANT_BESIDE: Final = replace(CONSTANT, members=Constant.fields)
+SPREAD_CONSTANT: Final = replace(CONSTANT, members=Constant.fields)
 """Codec of a constant whose dtype, shape and values are members of the step itself."""
 FACTOR: Final = Codec(
     {"$ref": "#/$defs/number"},
@@ -235,10 +235,10 @@ Tangents: TypeAlias = tuple[Tangent, ...]
 
 
 def _read_arguments(cursor: Cursor) -> tuple[str, ...]:
-    found: list[str] = []
+    names: list[str] = []
     while not cursor.at_end() and cursor.peek(1) != "=":
-        found.append(cursor.take_identifier("an argument"))
-    return tuple(found)
+        names.append(cursor.take_identifier("an argument"))
+    return tuple(names)
 
 
 def _identifiers(names: tuple[Any, ...]) -> tuple[str, ...]:
@@ -261,13 +261,13 @@ ARGUMENTS: Final = Codec(
 
 
 def _read_attributes(cursor: Cursor) -> Attributes:
-    found: list[tuple[str, AttributeValue]] = []
+    pairs: list[tuple[str, AttributeValue]] = []
     while not cursor.at_end():
         name = cursor.take_identifier("an argument")
         if not cursor.accept("="):
             raise ScenarioError(f"argument {quoted(name)} follows an attribute")
-        found.append((name, read_value(cursor)))
-    return tuple(found)
+        pairs.append((name, read_value(cursor)))
+    return tuple(pairs)
 
 
 def _sorted(attributes: Attributes) -> Attributes:
@@ -293,14 +293,14 @@ ATTRIBUTES: Final = Codec(
 
 
 def _read_tangents(cursor: Cursor) -> Tangents:
-    found: list[Tangent] = []
-    while not found or not cursor.at_end():
-        found.append((cursor.take_identifier("a leaf's name"), Constant.from_text(cursor)))
-    return tuple(found)
+    pairs: list[Tangent] = []
+    while not pairs or not cursor.at_end():
+        pairs.append((cursor.take_identifier("a leaf's name"), Constant.from_text(cursor)))
+    return tuple(pairs)
 
 
-def _tangents(given: Any) -> Tangents:
-    tangents = tuple(given)
+def _tangents(value: Any) -> Tangents:
+    tangents = tuple(value)
     for leaf, tangent in tangents:
         check_identifier(leaf)
         check_type("tangent", tangent, Constant)
@@ -322,11 +322,11 @@ def _check_tangents(scope: Scope, tangents: Tangents) -> None:
 
 
 def _check_tangent(scope: Scope, leaf: str, tangent: Constant) -> None:
-    due = scope.constants.get(leaf)
-    if leaf not in scope.leaves or due is None:
+    at = scope.constants.get(leaf)
+    if leaf not in scope.leaves or at is None:
         raise ScenarioError(f"{quoted(leaf)} is not a leaf that requires grad")
-    if (tangent.dtype, tangent.shape) != (due.dtype, due.shape):
-        raise ScenarioError(f"the tangent of {quoted(leaf)} is {tangent.type_text}, but it should be {due.type_text}")
+    if (tangent.dtype, tangent.shape) != (at.dtype, at.shape):
+        raise ScenarioError(f"the tangent of {quoted(leaf)} is {tangent.type_text}, but it should be {at.type_text}")
 
 
 TANGENTS: Final = Codec(

@@ -15,12 +15,12 @@ from refgrad.scenario.steps.codecs import (
     ARGUMENTS,
     ATTRIBUTES,
     CONSTANT,
-    CONSTANT_BESIDE,
     FACTOR,
     HOOK,
     INDEX,
     LEAF,
     NEW_HOOK,
+    SPREAD_CONSTANT,
     TANGENTS,
     TENSOR,
     TRUE_FLAG,
@@ -46,7 +46,7 @@ Mode: TypeAlias = Literal["no_grad", "enable_grad"]
 class Leaf(Step):
     """Create a tensor of these values: `x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad`."""
 
-    form: ClassVar[Form] = Form.of("NAME = leaf VALUE [requires_grad]", value=CONSTANT_BESIDE)
+    form: ClassVar[Form] = Form.of("NAME = leaf VALUE [requires_grad]", value=SPREAD_CONSTANT)
 
     name: str
     value: Constant
@@ -349,14 +349,14 @@ def _check_call(name: str, arguments: int, attributes: Attributes, operators: Ma
 
 
 def _check_arguments(operator: Operator, count: int) -> None:
-    wanted = len(operator.arguments)
-    if count == wanted:
+    expected = len(operator.arguments)
+    if count == expected:
         return
     variadic = any(argument.variadic for argument in operator.arguments)
-    if not variadic or count < wanted:
+    if not variadic or count < expected:
         least = "at least " if variadic else ""
         raise ScenarioError(
-            f"operator {operator.name!r} takes {least}{wanted} argument{'s' * (wanted != 1)}, not {count}"
+            f"operator {operator.name!r} takes {least}{expected} argument{'s' * (expected != 1)}, not {count}"
         )
 
 
@@ -364,12 +364,12 @@ def _check_attributes(operator: Operator, attributes: Attributes) -> None:
     if not attributes and not operator.attributes:
         return
     known = {attribute.name: attribute for attribute in operator.attributes}
-    given = dict(attributes)
-    for name in sorted(given.keys() - known.keys()):
+    values = dict(attributes)
+    for name in sorted(values.keys() - known.keys()):
         close = suggestion(name, known)
         raise ScenarioError(f"operator {operator.name!r} has no attribute {quoted(name)}{close}")
     for name, attribute in known.items():
-        if attribute.required and name not in given:
+        if attribute.required and name not in values:
             raise ScenarioError(f"operator {operator.name!r} needs attribute {name!r}")
 
 

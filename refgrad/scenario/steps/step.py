@@ -121,10 +121,10 @@ class Form:
     @property
     def members(self) -> Mapping[str, Schema]:
         """JSON Schemas of all members except "step"."""
-        found: dict[str, Schema] = {}
+        members: dict[str, Schema] = {}
         for field, codec in self.fields.items():
-            found |= {field: codec.schema} if codec.members is None else codec.members
-        return found
+            members |= {field: codec.schema} if codec.members is None else codec.members
+        return members
 
     @property
     def optional(self) -> frozenset[str]:
@@ -137,20 +137,20 @@ class Form:
 
     def read(self, cursor: Cursor) -> dict[str, Any]:
         """Read the whole line that `write` returns, and return the fields."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for part in self.parts:
-            found |= part.read(cursor)
-        return found
+            values |= part.read(cursor)
+        return values
 
     def encode(self, step: object) -> dict[str, Any]:
         """Return the members of a step."""
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for field, codec in self.fields.items():
             value = getattr(step, field)
             if codec.required or value is not codec.absent:
                 encoded = codec.encode(value)
-                found |= {field: encoded} if codec.members is None else encoded
-        return found
+                members |= {field: encoded} if codec.members is None else encoded
+        return members
 
     def decode(self, members: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields for the members that `encode` returns, which must satisfy the schema."""

@@ -169,7 +169,7 @@ def regions_end_graphs() -> Iterator[None]:
     with noted_nodes() as nodes:
 
         def enter(region: _Switched) -> None:
-            for node in () if region.wanted else nodes:
+            for node in () if region.recording else nodes:
                 node.values = None
             ENTER(region)
 

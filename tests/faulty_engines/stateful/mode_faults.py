@@ -48,7 +48,7 @@ def unless_left_by_error(region: _Switched, kind: object, *_: object) -> None:
 
 def keeps_recording(region: _Switched, *exception: object) -> None:
     """Leave recording on once it was switched on."""
-    if region.wanted:
+    if region.recording:
         region.before.pop()
     else:
         LEAVE(region, *exception)

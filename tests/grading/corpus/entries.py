@@ -176,7 +176,7 @@ def _array(expected: Due) -> Row:
     if np.any(has_choices(certified)):
         certified = expected.certified(HIGHEST_BITS)
     low, high = accepted(certified)
-    if len(expected.oracle.given.gradients) > 1:  # the budget does not bound what rounding leaves of a zero there
+    if len(expected.oracle.original.gradients) > 1:  # the budget does not bound what rounding leaves of a zero there
         low, high = (np.where(certified.midpoint == 0, np.nan, end) for end in (low, high))
     width = high - low
     return {
@@ -190,7 +190,7 @@ def _array(expected: Due) -> Row:
 
 def _alternatives(expected: Due, *, at_kink: bool) -> Row:
     """Return the key ``none`` if the absence of the array is legal, too, and ``nan`` if NaN is a legal entry of it."""
-    scenario = expected.oracle.given
+    scenario = expected.oracle.original
     nan = (
         undefined_for(expected)
         or answered_by_nan(scenario, at_kink=False)

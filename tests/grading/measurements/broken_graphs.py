@@ -106,7 +106,7 @@ GRAPH_FAULTS = (
     _fault(
         "forgets nodes whose tensors are gone",
         f"{SIZES} leaves_are_reached",
-        chance="detached_parts_are_not_reached",
+        randomly="detached_parts_are_not_reached",
         node="remembered({x})",
         parents="owned({node})",
     ),
@@ -114,7 +114,7 @@ GRAPH_FAULTS = (
     _fault(
         "records under no_grad",
         "unrecorded_parts_are_not_reached",
-        chance="detached_parts_are_not_reached",
+        randomly="detached_parts_are_not_reached",
         no_grad="contextlib.nullcontext()",
     ),
     _fault(

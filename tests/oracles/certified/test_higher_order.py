@@ -16,7 +16,7 @@ from refgrad.generation import Profile, random_scenario
 from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
 from refgrad.operators.functions.series import series_precision
 from refgrad.oracles import CertifiedOracle, judge
-from refgrad.oracles.certified.arithmetic import assembled, length, parts, places
+from refgrad.oracles.certified.arithmetic import assembled, exponents, length, parts
 from refgrad.scenario import Constant, Grad, Scenario, parse
 from tests.oracles.agreement import only_backward
 from tests.oracles.certified.test_second_order import (
@@ -124,7 +124,7 @@ def test_a_function_of_the_sum_of_infinitesimals_has_its_derivatives(data: st.Da
 
 def test_one_infinitesimal_is_a_series_of_length_two() -> None:
     assert (length(0), length(1)) == (1, 2)
-    assert places(2) == (0, 2, 3, 5)
+    assert exponents(2) == (0, 2, 3, 5)
 
 
 def third_of(program: str, at: float) -> str:
