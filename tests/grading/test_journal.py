@@ -95,7 +95,7 @@ def test_any_damage_to_the_line_of_a_verdict_is_one_error(journal: Journal, dama
     assert len(str(caught.value)) < 600
 
 
-@given(place=st.integers(0, 10_000), rubbish=st.binary(max_size=40))
+@given(index=st.integers(0, 10_000), rubbish=st.binary(max_size=40))
 def test_no_damage_whatever_is_more_than_one_error(index: int, rubbish: bytes) -> None:
     with TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "tiny.journal.jsonl")

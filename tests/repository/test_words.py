@@ -18,7 +18,7 @@ from tests.repository.test_budget import package_of
 WORDS = {
     "told": "reported", "tell": "report", "tells": "reports", "said": "described", "say": "describe", "says": "message",
     "due": "expected", "wanted": "expected", "found": "result", "made": "created", "given": "inputs",
-    "shown": "printed", "place": "index, position", "places": "indices, positions", "bench": "session",
+    "shown": "printed", "place": "index, position", "places": "indices, positions",
     "draft": "builder", "alone": "isolated, standalone", "corner": "boundary case", "corners": "boundary cases",
     "behind": "after", "beside": "next to", "look": "read", "looks": "reads", "walk": "backward pass, traversal",
     "walks": "backward passes, traversals", "odd": "invalid", "shaken": "perturbed", "remark": "comment",
@@ -26,7 +26,7 @@ WORDS = {
     "excuses": "explained by", "owns": "reports", "uncoupled": "inconsistent", "unsent": "unexpected",
     "belied": "contradicted", "felt": "depends on", "bend": "kink", "bends": "kinks", "bent": "nonlinear",
     "lean": "default", "opinion": "statement", "chance": "random state", "finest": "highest precision",
-    "nearness": "tolerance", "narration": "messages", "reliance": "prerequisites", "late": "long-running",
+    "nearness": "tolerance", "narration": "messages", "late": "long-running",
     "disturbed": "process_control",
 }  # fmt: skip
 """Words that names must not contain, with the words to use."""

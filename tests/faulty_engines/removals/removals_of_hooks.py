@@ -111,7 +111,7 @@ def calls_all_hooks() -> Iterator[None]:
                 if node is not None and node not in self.arrived:
                     self.observed(node, node.watch, np.zeros(node.shape)[()])
 
-    with patch.object(Tensor, "register_hook", register), patch.object(autograd, "Sweep", Calling):
+    with patch.object(Tensor, "register_hook", register), patch.object(autograd, "BackwardPass", Calling):
         yield
 
 

@@ -188,7 +188,7 @@ def frees_everything() -> Iterator[None]:
                 for node in () if self.retain else nodes:
                     node.values = None if node.values else node.values
 
-        with patch.object(autograd, "Sweep", Sweeping):
+        with patch.object(autograd, "BackwardPass", Sweeping):
             yield
 
 
@@ -204,7 +204,7 @@ def counts_everything() -> Iterator[None]:
                 self.pending |= {node: np.ones(node.shape)[()] for node in others}
                 super().to_leaves()
 
-        with patch.object(autograd, "Sweep", Counting):
+        with patch.object(autograd, "BackwardPass", Counting):
             yield
 
 
@@ -224,7 +224,7 @@ def spoils_what_it_frees() -> Iterator[None]:
             if tensor is not None:
                 tensor.array = np.full_like(tensor.array, np.nan)
 
-    with with_results(note), patch.object(autograd, "Sweep", Spoiling):
+    with with_results(note), patch.object(autograd, "BackwardPass", Spoiling):
         yield
 
 

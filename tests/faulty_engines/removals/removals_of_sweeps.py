@@ -80,7 +80,7 @@ def fails_once() -> Region:
         def contributions(self, node: Node, cotangent: Any) -> Contributions:
             return [] if node in failed else super().contributions(node, cotangent)
 
-    return patch.object(autograd, "Sweep", Forgetting)
+    return patch.object(autograd, "BackwardPass", Forgetting)
 
 
 def keeps_for_good() -> Region:
@@ -94,7 +94,7 @@ def keeps_for_good() -> Region:
             if node not in kept:
                 super().release(node)
 
-    return patch.object(autograd, "Sweep", Keeping)
+    return patch.object(autograd, "BackwardPass", Keeping)
 
 
 def made(change: Callable[[AccumulateGrad], None]) -> Region:
@@ -126,7 +126,7 @@ def serves_every_leaf() -> Iterator[None]:
             super().to_leaves()
             self.arrived |= {leaf: np.ones(leaf.shape)[()] for leaf in leaves if leaf not in self.arrived}
 
-    with made(leaves.add), patch.object(autograd, "Sweep", Serving):
+    with made(leaves.add), patch.object(autograd, "BackwardPass", Serving):
         yield
 
 

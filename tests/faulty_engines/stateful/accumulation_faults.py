@@ -76,7 +76,7 @@ def starts_from_what_was_left() -> AbstractContextManager[Any]:
             left[node] = left[node] + cotangent if node in left else cotangent
             return super().contributions(node, left[node])
 
-    return patch.object(autograd, "Sweep", Stale)
+    return patch.object(autograd, "BackwardPass", Stale)
 
 
 def walks_too_early() -> AbstractContextManager[Any]:

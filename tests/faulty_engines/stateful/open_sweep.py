@@ -56,4 +56,4 @@ class OpenSweep(BackwardPass):
 
 def sweeping(kind: type[OpenSweep]) -> Callable[[], AbstractContextManager[Any]]:
     """Return what makes a region in which every backward goes by a sweep of this kind."""
-    return lambda: patch.object(autograd, "Sweep", kind)
+    return lambda: patch.object(autograd, "BackwardPass", kind)

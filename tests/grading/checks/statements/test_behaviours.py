@@ -49,7 +49,7 @@ def test_every_behaviour_looks_at_something() -> None:
     for behaviour in all_behaviours():
         for scenario in behaviour.scenarios:
             kinds = {type(p).__name__ for p in predict(scenario)}
-            assert kinds & {"Value", "Gradient", "NoGradient", "Flag", "Seen", "Fails"}, behaviour.id
+            assert kinds & {"ExpectedValue", "Gradient", "NoGradient", "ExpectedFlag", "Seen", "Fails"}, behaviour.id
 
 
 @pytest.mark.parametrize(
