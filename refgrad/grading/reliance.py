@@ -16,8 +16,8 @@ from typing import Final, get_args
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
 from refgrad.grading.checks.isolation import (
     WEIGHT,
-    alone,
-    applications_alone,
+    isolated,
+    isolated_applications,
     shows_arrays,
     starts_at_leaf,
     with_one_leaf,
@@ -188,7 +188,7 @@ class Reliance:
         for name in sorted(operators):
             if self.engine.hangs(frozenset({name})):
                 return name
-            tried = (self.isolated(with_own_operands(each)) for each in applications_alone(scenario, name))
+            tried = (self.isolated(with_own_operands(each)) for each in isolated_applications(scenario, name))
             if any(self._is_wrong(each, lambda finding: not finding.failed) for each in tried if self.runnable(each)):
                 return name
         return ""
@@ -227,13 +227,13 @@ class Reliance:
         """Return True if an operator is wrong by itself on scalars, or on operands that it has in a scenario."""
         if self.is_faulty(operator):
             return True
-        tried = map(self.seeded, map(with_own_operands, applications_alone(scenario, operator)))
+        tried = map(self.seeded, map(with_own_operands, isolated_applications(scenario, operator)))
         return any(self._is_wrong(each, self._is_right) for each in tried if self.runnable(each))
 
     def is_faulty(self, operator: str) -> bool:
         """Return True if an operator is wrong by itself on scalars."""
         if operator not in self._faulty:
-            joint = alone(operator)
+            joint = isolated(operator)
             hangs = self.engine.hangs(joint.operators)
             self._faulty[operator] = hangs or (self.runnable(joint) and self._is_wrong(joint, self._is_right))
         return self._faulty[operator]

@@ -202,10 +202,10 @@ class CheckSearch:
             return False
         if self.check.operator_name not in {"", *scenario.operators}:  # not a fault of the operator, which is absent
             return False
-        if self.check.excuses(scenario, finding, self.bench):
+        if self.check.explains(scenario, finding, self.bench):
             self.excused += 1
             return False
-        if not self.check.owns(scenario, finding, self.bench):
+        if not self.check.reports(scenario, finding, self.bench):
             return False
         self.failed.setdefault(scenario, finding)
         return True

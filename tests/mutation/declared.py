@@ -118,11 +118,11 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/screening.py::TINY": "a scale far below all numbers, as a hundred times as much is",
     f"{ORACLES}/screening.py::IMAGINARY": "a scale far below all numbers, likewise",
     "refgrad/interpreter/float64.py::REMEMBERED": "how many values are kept: more takes more memory",
-    f"{GRADING}/checks/operators/derivatives.py::FIRST_CORNERS": "how many corners come before views: an order",
+    f"{GRADING}/checks/operators/derivatives.py::FIRST_CASES": "how many corners come before views: an order",
     f"{GRADING}/accuracy.py::WORST_OF_A_ROUND": "around how many points others are tried",
     f"{GRADING}/checks/operators/large_arrays.py::SHRINKS": "how often something is tried",
     f"{GRADING}/accuracy.py::POINTS": "how many points are tried: more is slower",
-    f"{GRADING}/checks/operators/half_precision.py::FIRST_CORNERS": "of how many corners the smallest are taken",
+    f"{GRADING}/checks/operators/half_precision.py::FIRST_CASES": "of how many corners the smallest are taken",
     f"{GRADING}/checks/operators/half_precision.py::CERTAIN": "how many corners are tried: more is slower",
     f"{GRADING}/checks/operators/large_arrays.py::CERTIFIED_BELOW": "how much is certified: more is slower",
     f"{GRADING}/first_adapter/choosing.py::MOST_SPELLINGS": "how many spellings are written: more is longer",
@@ -171,11 +171,11 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     ),
     f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
     "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
-    f"{GRADING}/checks/isolation.py::alone::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
+    f"{GRADING}/checks/isolation.py::isolated::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
         "what is copied is a number"
     ),
-    f"{GRADING}/checks/operators/derivatives.py::OperatorCheck._corners::off by one::effort.corners -> "
-    "effort.corners + 1::1": "the last of one corner more is cut off again",
+    f"{GRADING}/checks/operators/derivatives.py::OperatorCheck._fixed_cases::off by one::effort.fixed_cases -> "
+    "effort.fixed_cases + 1::1": "the last of one corner more is cut off again",
     f"{GRADING}/journal.py::Journal.append::statement::file.truncate() -> nothing::1": (
         "what is left of a cut line has no end, and is dropped whenever it is read"
     ),

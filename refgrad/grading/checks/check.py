@@ -52,10 +52,10 @@ class Check(Protocol):
         """Return a regression of this check in the form in which it is tried here, or None if it does not apply."""
         return bench.reliance.seeded(scenario)
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if this check should report the failure, rather than another check."""
         return True
 
-    def excuses(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+    def explains(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if a known inaccuracy of an operator explains the failure."""
         return False

@@ -28,7 +28,7 @@ from refgrad.generation import (
 from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation import TRIED_IN_DTYPE, is_about_dtype
-from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound, verdict_on
+from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, is_sound_twice, sound, verdict_on
 from refgrad.grading.checks.roles import ROLES
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import refuses
@@ -62,7 +62,7 @@ EACH_ORDER: Final = 3
 MIXED_DTYPES: Final = "dtypes/mixed"
 """Prefix of the behaviour without which nothing is right in graphs of two dtypes."""
 
-LEFT_ALONE: Final = frozenset({"linear_algebra"})
+LEFT_OUT: Final = frozenset({"linear_algebra"})
 """Families that graphs leave out.
 
 Matrices in a graph are almost singular, and libraries raise errors for them.
@@ -88,15 +88,15 @@ class GraphCheck(Check):
     def run(self, bench: Bench) -> Verdict:
         """Try random graphs with one backward, or with several."""
         several = self.kind == "several_backwards"
-        if several and not _walks_twice(bench):
+        if several and not _runs_twice(bench):
             return bench.verdict(self, "unsupported", Remark(text="the engine has no accumulate or no retain_graph"))
         usable = Usable.of(bench)
         if not usable.joining:
             return bench.verdict(self, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
         profile = _profile(bench, usable.ways, several=several, only=usable.only)
         structured = () if several else structured_graphs(usable.operators("numbers"))
-        given = tuple(filter(bench.reliance.runnable, structured))
-        return self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause, given)
+        fitting = tuple(filter(bench.reliance.runnable, structured))
+        return self.tried(bench, lambda seed: random_scenario(seed, profile), usable.cause, fitting)
 
     @property
     def draws(self) -> bool:
@@ -109,16 +109,16 @@ class GraphCheck(Check):
         If the regression records gradients and one of its operators is not right at second order, the result is None.
         """
         rows = [operator_table()[name] for name in sorted(scenario.operators)]
-        right = not scenario.gradients or all(bends(bench, row) for row in rows)
+        right = not scenario.gradients or all(is_sound_twice(bench, row) for row in rows)
         return bench.reliance.seeded(scenario) if right else None
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if each operator is right by itself on its operands, so that the graph is at fault."""
         doubted = [name for name in scenario.operators if not sound(bench, operator_table()[name])]
         return not doubted or not bench.reliance.wrong_in_isolation(scenario, doubted)
 
     def tried(
-        self, bench: Bench, make: Callable[[int], Scenario], cause: str = "", given: Sequence[Scenario] = ()
+        self, bench: Bench, make: Callable[[int], Scenario], cause: str = "", fixed: Sequence[Scenario] = ()
     ) -> Verdict:
         """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.
 
@@ -136,12 +136,12 @@ class GraphCheck(Check):
         except GenerationError as error:
             message = f"cannot be judged by the operators that are right: {error}"
             return bench.verdict(self, "inconclusive", Remark(text=message))
-        if given:
-            found = bench.search(self, given.__getitem__, 0, given=given, cause=cause, variant="/structured")
-            verdict = merged(verdict, found)
+        if fixed:
+            further = bench.search(self, fixed.__getitem__, 0, given=fixed, cause=cause, variant="/structured")
+            verdict = merged(verdict, further)
         if verdict.verdict != "passed":
             return verdict
-        for scenario in given:
+        for scenario in fixed:
             reach.add(scenario)
         return bench.verdict(self, "passed", Remark(text=str(reach)), examples=verdict.examples, cause=cause)
 
@@ -159,7 +159,7 @@ class Usable:
     @classmethod
     def of(cls, bench: Bench) -> Usable:
         """Return the operators that are right by themselves, each with the ways of meeting in which it is right."""
-        rows = [row for row in operator_table().values() if row.family not in LEFT_ALONE and bench.offers(row)]
+        rows = [row for row in operator_table().values() if row.family not in LEFT_OUT and bench.offers(row)]
         doubted = [row for row in rows if not sound(bench, row)]
         cause = next((f"operators/{row.name}" for row in doubted if verdict_on(bench, row).failed), "")
         ways = {row.name: bench.reliance.right_meetings(row.name) if row in doubted else MEETINGS for row in rows}
@@ -229,11 +229,11 @@ class DoubleBackwardCheck(GraphCheck):
         """Try graphs of operators that are right at second order."""
         if "double_backward" not in bench.engine.adapter.features:
             return bench.lacks(self, "double_backward")
-        rows = (row for row in operator_table().values() if row.family not in LEFT_ALONE)
-        profile = bench.profile(operators=frozenset(row.name for row in rows if bends(bench, row)))
+        rows = (row for row in operator_table().values() if row.family not in LEFT_OUT)
+        profile = bench.profile(operators=frozenset(row.name for row in rows if is_sound_twice(bench, row)))
         return self.tried(bench, lambda seed: bench.reliance.seeded(double_backward_scenario(seed, profile)))
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if a gradient is recorded."""
         return len(scenario.gradients) >= 1
 
@@ -259,7 +259,7 @@ class PrecisionCheck(GraphCheck):
             if cause:
                 return bench.blocked(self, cause)
         offered = self._offered(bench)
-        profile = _profile(bench, offered, several=_walks_twice(bench), dtype=self.dtype, wider=self.wider)
+        profile = _profile(bench, offered, several=_runs_twice(bench), dtype=self.dtype, wider=self.wider)
         return self.tried(bench, lambda seed: random_scenario(seed, profile))
 
     def _offered(self, bench: Bench) -> set[str]:
@@ -276,17 +276,17 @@ class PrecisionCheck(GraphCheck):
         tried = (operator_scenario(seed, name, profile) for seed in range(TRIED_IN_DTYPE))
         return [bench.reliance.isolated(scenario) for scenario in tried]
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Return True if the failure is specific to the dtype."""
         return is_about_dtype(scenario, finding, bench.engine)
 
 
-def _walks_twice(bench: Bench) -> bool:
+def _runs_twice(bench: Bench) -> bool:
     return {"accumulate", "retain_graph"} <= bench.engine.adapter.features
 
 
 def _sound(bench: Bench) -> list[str]:
-    rows = (row for row in operator_table().values() if row.family not in LEFT_ALONE)
+    rows = (row for row in operator_table().values() if row.family not in LEFT_OUT)
     return [row.name for row in rows if sound(bench, row)]
 
 

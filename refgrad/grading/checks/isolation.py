@@ -49,7 +49,7 @@ def shows_arrays(scenario: Scenario) -> bool:
     return bool(reads) and lasting and not any(isinstance(p, Fails) for p in predict(scenario))
 
 
-def alone(operator: str) -> Scenario:
+def isolated(operator: str) -> Scenario:
     """Return a scenario that applies one operator to scalars and reads the gradients of all its operands."""
     names = operator_table()[operator].argument_names
     leaves = [Leaf(name, Constant.of(np.array(float(n))), requires_grad=True) for n, name in enumerate(names, 2)]
@@ -57,20 +57,20 @@ def alone(operator: str) -> Scenario:
     return Scenario((*leaves, Apply("out", operator, names), Backward("out"), *reads))
 
 
-def applications_alone(scenario: Scenario, operator: str) -> Iterator[Scenario]:
+def isolated_applications(scenario: Scenario, operator: str) -> Iterator[Scenario]:
     """Yield each application of an operator in a scenario as a scenario of its own, with the same operands."""
     values = evaluate(scenario, Float64())
     constants = {leaf.name for leaf in scenario.leaves if not leaf.requires_grad}
     for step in scenario.applications:
-        wanted = dict.fromkeys(name for name in step.arguments if name not in constants)
-        if step.operator == operator and wanted and values.keys() >= {step.name, *step.arguments}:
-            yield _alone(step, values, wanted)
+        needed = dict.fromkeys(name for name in step.arguments if name not in constants)
+        if step.operator == operator and needed and values.keys() >= {step.name, *step.arguments}:
+            yield _isolated(step, values, needed)
 
 
-def _alone(step: Apply, values: Mapping[str, Any], wanted: Collection[str]) -> Scenario:
+def _isolated(step: Apply, values: Mapping[str, Any], needed: Collection[str]) -> Scenario:
     seed = np.resize(SEEDS, values[step.name].shape)
-    leaves = (Leaf(name, Constant.of(values[name]), name in wanted) for name in dict.fromkeys(step.arguments))
-    reads = (Read("grad", name) for name in wanted)
+    leaves = (Leaf(name, Constant.of(values[name]), name in needed) for name in dict.fromkeys(step.arguments))
+    reads = (Read("grad", name) for name in needed)
     backward = Backward(step.name, Constant.of(seed), retain_graph=False)
     return Scenario((*leaves, step, backward, *reads, Read("value", step.name)))
 
@@ -85,7 +85,7 @@ def with_own_operands(scenario: Scenario) -> Scenario:
 
     def with_copies(step: Apply) -> tuple[Step, ...]:
         before, names = len(copies), step.arguments
-        arguments = tuple(_own(name, names[:place], leaves, copies) for place, name in enumerate(names))
+        arguments = tuple(_own(name, names[:index], leaves, copies) for index, name in enumerate(names))
         return (*copies[before:], replace(step, arguments=arguments))
 
     steps = replaced(scenario.steps, Apply, with_copies)
@@ -112,8 +112,8 @@ def with_one_leaf(scenario: Scenario) -> Scenario:
 
     It is for engines that compute gradients for only some of the leaves.
     """
-    wanted = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
-    return without_gradients_of(scenario, wanted[1:])
+    required = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
+    return without_gradients_of(scenario, required[1:])
 
 
 def with_operands_read(scenario: Scenario, *, early: bool) -> Scenario:
@@ -146,12 +146,12 @@ def is_about_dtype(scenario: Scenario, finding: Finding, engine: Engine) -> bool
 def rare_ingredients(scenario: Scenario) -> frozenset[str]:
     """Return the rare ingredients of a scenario: operands used twice, empty arrays, numbers that are not finite."""
     arrays = [leaf.value.to_numpy() for leaf in scenario.leaves]
-    found = {
+    present = {
         EMPTY: any(array.size == 0 for array in arrays),
         "not finite": not all(np.all(np.isfinite(array)) for array in arrays),
         "shared": any(len(set(step.arguments)) < len(step.arguments) for step in scenario.applications),
     }
-    return frozenset(name for name, holds in found.items() if holds)
+    return frozenset(name for name, holds in present.items() if holds)
 
 
 def starts_at_leaf(scenario: Scenario) -> bool:

@@ -53,13 +53,13 @@ def filled(scenario: Scenario, offered: Collection[str], *, arrays: bool) -> Sce
 def _filled(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Scenario:
     if arrays and scenario.operators <= offered:
         return scenario
-    due = _kinds(scenario)
-    for given in _shaped(scenario, offered, arrays=arrays):
-        missing = sorted(given.operators - offered)
+    expected = _kinds(scenario)
+    for shaped in _shaped(scenario, offered, arrays=arrays):
+        missing = sorted(shaped.operators - offered)
         for fillers in product(*(_fillers(name, offered) for name in missing)):
-            made = _with(given, dict(zip(missing, fillers, strict=True)))
-            if made is not None and _kinds(made) == due:
-                return made
+            filled = _with(shaped, dict(zip(missing, fillers, strict=True)))
+            if filled is not None and _kinds(filled) == expected:
+                return filled
     return scenario
 
 
@@ -94,8 +94,8 @@ def _fillers(name: str, offered: frozenset[str]) -> list[tuple[str, bool]]:
     """Return the operators that can replace another one, and whether each takes its operand twice."""
     of_one = name in {*SMOOTH, "negative"}
     likes = SMOOTH if of_one else next((names for names in (*ROLES.values(), REDUCTIONS) if name in names), ())
-    found = [(other, False) for other in likes if other in offered]
-    return found + [(other, True) for other in DOUBLED if of_one and other in offered]
+    others = [(other, False) for other in likes if other in offered]
+    return others + [(other, True) for other in DOUBLED if of_one and other in offered]
 
 
 def _with(scenario: Scenario, fillers: Mapping[str, tuple[str, bool]]) -> Scenario | None:
@@ -104,16 +104,16 @@ def _with(scenario: Scenario, fillers: Mapping[str, tuple[str, bool]]) -> Scenar
 
     def filled_in(step: Apply) -> Apply:
         operator, doubled = fillers.get(step.operator, (step.operator, False))
-        made = replace(step, operator=operator, arguments=step.arguments * (1 + doubled))
-        paths[step.name] = sum(paths[name] or 1 for name in made.arguments)
-        return made
+        other = replace(step, operator=operator, arguments=step.arguments * (1 + doubled))
+        paths[step.name] = sum(paths[name] or 1 for name in other.arguments)
+        return other
 
     steps = mapped(scenario.steps, Apply, filled_in)
     if max(paths.values(), default=0) > MOST_PATHS:
         return None
     try:
-        made = Scenario(steps)
-        return made if _finite(made) >= _finite(scenario) else None
+        filled = Scenario(steps)
+        return filled if _finite(filled) >= _finite(scenario) else None
     except (ScenarioError, ScenarioEvaluationError):
         return None
 

@@ -11,14 +11,14 @@ from types import MappingProxyType
 class Effort:
     """Numbers of scenarios that each kind of check tries.
 
-    ``corners`` is the largest number of fixed cases of an operator, and ``per_operator`` and the like are numbers of
+    ``fixed_cases`` is the largest number of fixed cases of an operator; ``per_operator`` and the like are numbers of
     drawn scenarios. All graphs of at most ``small_graphs`` operators are tried. ``large_arrays`` is the number of large
     arrays for each operator: the first has thousands of entries, the second tens of thousands. ``exceptional`` is the
     number of choices of attributes with which an operator is tried at NaN, infinities and extreme numbers.
     """
 
     small_graphs: int
-    corners: int
+    fixed_cases: int
     large_arrays: int
     exceptional: int
     per_operator: int

@@ -217,12 +217,12 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
 
 def _in_other_order(finding: Finding, array: Array, due: Due) -> Finding:
     """Return the finding, with a remark if the wrong value is right for the two operands in reverse order."""
-    given = due.oracle.original
-    step = given.definitions.get(due.prediction.name) if isinstance(due.prediction, ExpectedValue) else None
+    original = due.oracle.original
+    step = original.definitions.get(due.prediction.name) if isinstance(due.prediction, ExpectedValue) else None
     if not isinstance(step, Apply) or len(set(step.arguments)) != 2:  # noqa: PLR2004 (the first and the second)
         return finding
     turned = replace(step, arguments=step.arguments[::-1])
-    other = replace(given, steps=tuple(turned if each is step else each for each in given.steps))
+    other = replace(original, steps=tuple(turned if each is step else each for each in original.steps))
     try:
         certified = CertifiedOracle(other, due.adapter.dtype).narrowest_value(step.name)
     except ScenarioEvaluationError:
@@ -304,14 +304,14 @@ def uncoupled(
         contributions, together = _together(moment, scenario)
         arrays = {prediction.leaf: array for _, prediction, array in together}
         truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
-        found = violation(scenario, contributions, arrays, truths)
-        if found is not None:
+        violated = violation(scenario, contributions, arrays, truths)
+        if violated is not None:
             fact = Uncoupled(
                 gradients=tuple(Numbers.of(array, name) for name, array in arrays.items()),
-                direction=tuple(Numbers.of(np.asarray(array), name) for name, array in found.direction.items()),
-                rate=repr(float(found.rate)),
-                lower=repr(float(found.lower)),
-                upper=repr(float(found.upper)),
+                direction=tuple(Numbers.of(np.asarray(array), name) for name, array in violated.direction.items()),
+                rate=repr(float(violated.rate)),
+                lower=repr(float(violated.lower)),
+                upper=repr(float(violated.upper)),
             )
             return Finding("wrong", fact, together[0][0])
     return None

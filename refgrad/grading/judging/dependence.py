@@ -24,7 +24,7 @@ from refgrad.scenario import Apply, Backward, Leaf
 
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float64]
-Shown = ExpectedValue | Gradient
+Expectation = ExpectedValue | Gradient
 
 NEAR: Final = 1 + 1 / 64
 APART: Final = (1.5, 5.0, 9.0)
@@ -63,11 +63,11 @@ class Dependence:
         """Row of the operator."""
         return operator_table()[self._step.operator]
 
-    def due(self, read: Shown) -> Due:
+    def due(self, read: Expectation) -> Due:
         """Return the expected result with the ordinary number."""
         return Due(self.oracle, read, self.adapter)
 
-    def is_free(self, read: Shown) -> Mask:
+    def is_free(self, read: Expectation) -> Mask:
         """Return the mask of result entries that do not depend on the entry.
 
         NaN cannot reach them, and they are the same for all numbers. The derivative with respect to the entry itself is
@@ -75,23 +75,23 @@ class Dependence:
         """
         return self.may_be_free(read) & ~self.moves(read)
 
-    def may_be_free(self, read: Shown) -> Mask:
+    def may_be_free(self, read: Expectation) -> Mask:
         """Return the mask of result entries that are finite in the oracle with NaN in the entry; a branch may hide it.
 
         The derivative with respect to the entry itself is left out.
         """
         return _finite(self._certified(self._of_nan, read)) & ~self._is_at_place(read)
 
-    def may_move(self, read: Shown) -> Mask:
+    def may_move(self, read: Expectation) -> Mask:
         """Return the mask of result entries that NaN reaches in the oracle or, for a value, in float64."""
-        found = ~self.may_be_free(read)
-        return found | np.isnan(self._plain(read, math.nan)) if isinstance(read, ExpectedValue) else found
+        mask = ~self.may_be_free(read)
+        return mask | np.isnan(self._plain(read, math.nan)) if isinstance(read, ExpectedValue) else mask
 
-    def moves(self, read: Shown) -> Mask:
+    def moves(self, read: Expectation) -> Mask:
         """Return the mask of result entries that differ for at least two of the probed numbers."""
         return self._differ(read)[0]
 
-    def always_moves(self, read: Shown) -> Mask:
+    def always_moves(self, read: Expectation) -> Mask:
         """Return the mask of result entries that differ for every two of the probed numbers."""
         return self._differ(read)[1]
 
@@ -110,7 +110,7 @@ class Dependence:
             known = np.isfinite(truth) & (np.abs(plain - truth) <= CLOSE * np.abs(truth))
         return np.where(known & (is_itself | is_function), truth, math.nan)
 
-    def limits(self, read: Shown, number: float) -> Numbers:
+    def limits(self, read: Expectation, number: float) -> Numbers:
         """Return the limits of result entries towards an infinity; NaN where one is not certain or not easy to compute.
 
         A limit is easy to compute if the operator is not composite and the formula of the value, or of a derivative
@@ -128,8 +128,8 @@ class Dependence:
     def _is_handed_on(self, value: ExpectedValue) -> Mask:
         """Return the mask of result entries that equal the entry, whichever number it holds."""
         balls = (self._certified(oracle, value).midpoint == number for number, oracle in self._replaced.items())
-        found: Mask = np.all(list(balls), axis=0)
-        return found
+        mask: Mask = np.all(list(balls), axis=0)
+        return mask
 
     @cached_property
     def _of_nan(self) -> CertifiedOracle:
@@ -149,18 +149,18 @@ class Dependence:
     def _oracle(self, number: float) -> CertifiedOracle:
         return CertifiedOracle(self.place.holding(number), self.adapter.dtype)
 
-    def _certified(self, oracle: CertifiedOracle, read: Shown) -> Certified:
+    def _certified(self, oracle: CertifiedOracle, read: Expectation) -> Certified:
         return Due(oracle, read, self.adapter).certified()
 
     @cached_property
-    def _found(self) -> dict[Shown, tuple[Mask, Mask]]:
+    def _masks(self) -> dict[Expectation, tuple[Mask, Mask]]:
         return {}
 
-    def _differ(self, read: Shown) -> tuple[Mask, Mask]:
+    def _differ(self, read: Expectation) -> tuple[Mask, Mask]:
         """Return the masks of entries that differ for at least two, and for every two, of the probed numbers."""
-        if read not in self._found:
-            self._found[read] = _differing([self._certified(oracle, read) for oracle in self._replaced.values()])
-        return self._found[read]
+        if read not in self._masks:
+            self._masks[read] = _differing([self._certified(oracle, read) for oracle in self._replaced.values()])
+        return self._masks[read]
 
     def _plain(self, value: ExpectedValue, number: float) -> Numbers:
         values: Mapping[str, Numbers] = evaluate(self.place.holding(number), Float64())
@@ -181,16 +181,16 @@ class Dependence:
             product = np.broadcast_to(slope * backward[0].seed.to_numpy(), shape)
         return np.where(np.isfinite(product) & ~np.isnan(out), product, math.nan)
 
-    def _is_same_entry(self, read: Shown) -> Mask:
+    def _is_same_entry(self, read: Expectation) -> Mask:
         """Return the mask of the derivative with respect to the same index of any operand of the same shape."""
         leaf = self.place.base.definitions[self.place.leaf]
         assert isinstance(leaf, Leaf)
-        found = np.zeros(self.due(read).certified().shape, dtype=bool)
-        if isinstance(read, Gradient) and found.shape == leaf.value.shape:
-            found.flat[self.place.entry] = True
-        return found
+        mask = np.zeros(self.due(read).certified().shape, dtype=bool)
+        if isinstance(read, Gradient) and mask.shape == leaf.value.shape:
+            mask.flat[self.place.entry] = True
+        return mask
 
-    def _is_at_place(self, read: Shown) -> Mask:
+    def _is_at_place(self, read: Expectation) -> Mask:
         """Return the mask of the derivative with respect to the entry itself."""
         is_own = isinstance(read, Gradient) and read.leaf == self.place.leaf
         return self._is_same_entry(read) & is_own
@@ -207,11 +207,11 @@ def _finite(certified: Certified) -> Mask:
     return np.asarray(flat, dtype=bool).reshape(certified.shape)
 
 
-def _differing(found: list[Certified]) -> tuple[Mask, Mask]:
+def _differing(certified: list[Certified]) -> tuple[Mask, Mask]:
     """Return the masks of entries that differ in at least two, and in every two, of the arrays."""
-    some, every = (np.zeros(found[0].shape, dtype=bool) for _ in range(2))
+    some, every = (np.zeros(certified[0].shape, dtype=bool) for _ in range(2))
     for index in np.ndindex(some.shape):
-        balls = [ball for ball in (plain_ball(each.balls[index]) for each in found) if ball.is_finite()]
+        balls = [ball for ball in (plain_ball(each.balls[index]) for each in certified) if ball.is_finite()]
         pairs = [not ball.overlaps(other) for number, ball in enumerate(balls) for other in balls[:number]]
         some[index], every[index] = any(pairs), len(balls) >= ENOUGH and all(pairs)
     return some, every
@@ -226,5 +226,5 @@ def _approached(towards: list[Certified], limit: Numbers) -> Mask:
         grows = np.sign(third) == np.sign(limit)
         for before, after in ((first, second), (second, third)):
             grows = grows & ((np.abs(after) >= GROWS * np.abs(before)) | np.isinf(before))
-    found: Mask = certain & np.where(np.isinf(limit), grows, near.all(axis=0))
-    return found
+    mask: Mask = certain & np.where(np.isinf(limit), grows, near.all(axis=0))
+    return mask

@@ -52,7 +52,7 @@ from refgrad.scenario.rewrite import with_dtypes
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
 """Outcomes of a step with an error after which later steps are not judged."""
 
-REFUSALS: Final = frozenset({"unexpected-error", "unsupported"})
+UNSUPPORTED: Final = frozenset({"unexpected-error", "unsupported"})
 """Outcomes of a scenario that an engine answers with an error."""
 
 
@@ -110,7 +110,7 @@ def refuses(scenario: Scenario, engine: Engine) -> bool:
     """
     if engine.absent(scenario) or all(observation.error is None for observation in observe(scenario, engine)):
         return False
-    return examine(scenario, engine).outcome in REFUSALS
+    return examine(scenario, engine).outcome in UNSUPPORTED
 
 
 def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:
@@ -127,13 +127,13 @@ def confront(
     adapter: AnyAdapter,
 ) -> Finding:
     """Return the worst finding of an engine's observations, compared with the predictions and the truth."""
-    as_given = len(predictions) == len(oracle.original.steps)  # scenarios in which tensors change are lowered
+    unchanged = len(predictions) == len(oracle.original.steps)  # scenarios in which tensors change are lowered
     findings: list[Finding] = []
     ended = any(observation.ending is not None for observation in observations)
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
         if ended and observation.ending is None:
             continue  # what it answered was lost with the process
-        finding = compare_step(prediction, observation, oracle, adapter, number if as_given else 0)
+        finding = compare_step(prediction, observation, oracle, adapter, number if unchanged else 0)
         findings.append(Finding(finding.outcome, finding.fact, number))
         if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
             break  # later failures follow from this one
@@ -153,19 +153,19 @@ def compare_step(
     """
     finding = _compare(prediction, observation, oracle, adapter)
     if number and finding.outcome == "unexpected-error" and isinstance(finding.fact, Error):
-        excuse = excuse_of(oracle, number)
-        return finding if excuse is None else Finding("inconclusive", replace(finding.fact, excuse=excuse))
+        reason = reason_to_fail(oracle, number)
+        return finding if reason is None else Finding("inconclusive", replace(finding.fact, excuse=reason))
     return finding
 
 
-def excuse_of(oracle: CertifiedOracle, number: int) -> Excuse | None:
+def reason_to_fail(oracle: CertifiedOracle, number: int) -> Excuse | None:
     """Return the reason why a step may raise an error, or None.
 
     ``number`` counts from 1 the steps of a scenario in which no tensor changes.
     """
     reasons: Mapping[Excuse, Callable[[CertifiedOracle, int], bool]]
     reasons = {"zero": _is_zero, "valueless": _has_no_value, "outside": _is_outside}
-    return next((excuse for excuse, applies in reasons.items() if applies(oracle, number)), None)
+    return next((reason for reason, applies in reasons.items() if applies(oracle, number)), None)
 
 
 def _is_zero(oracle: CertifiedOracle, number: int) -> bool:
@@ -215,8 +215,8 @@ def _explained(finding: Finding, predictions: tuple[Prediction, ...], observatio
     if not isinstance(finding.fact, Absent):
         return finding
     before = enumerate(zip(predictions, observations, strict=True), 1)
-    for number, (due, seen) in before:
-        if number < finding.step and isinstance(due, Open) and seen.error is not None:
+    for number, (prediction, seen) in before:
+        if number < finding.step and isinstance(prediction, Open) and seen.error is not None:
             return replace(finding, fact=replace(finding.fact, after_step=number, error=seen.error))
     return finding
 
@@ -264,10 +264,10 @@ def _compare_error(kinds: tuple[ErrorKind, ...], observation: Observation, adapt
     if error.is_exhaustion:
         return _of_error(error, may_fail=False)
     patterns = [adapter.errors.get(kind) for kind in kinds]
-    wanted = tuple(pattern for pattern in patterns if pattern)
-    if len(wanted) < len(kinds) or any(re.search(pattern, error.text) for pattern in wanted):
+    required = tuple(pattern for pattern in patterns if pattern)
+    if len(required) < len(kinds) or any(re.search(pattern, error.text) for pattern in required):
         return Finding("passed")
-    return Finding("unexpected-error", Error(error=error, due=kinds, expected=wanted))
+    return Finding("unexpected-error", Error(error=error, due=kinds, expected=required))
 
 
 def _compare_flag(observation: Observation, *, holds: bool) -> Finding:
@@ -278,15 +278,15 @@ def _compare_flag(observation: Observation, *, holds: bool) -> Finding:
 
 def _compare_calls(prediction: Seen, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter) -> Finding:
     """Compare the gradients that a hook received, call by call."""
-    shown = [] if observation.array is None else list(observation.array)
+    arrays = [] if observation.array is None else list(observation.array)
     hook = prediction.hook
-    if len(shown) != len(prediction.calls):
-        return Finding("wrong", Calls(hook=hook, seen=len(shown), expected=len(prediction.calls)))
+    if len(arrays) != len(prediction.calls):
+        return Finding("wrong", Calls(hook=hook, seen=len(arrays), expected=len(prediction.calls)))
     return worst(
         compare_array(
             Subject("hook", hook, number),
             Observation(np.asarray(array), dtype=observation.dtype, masked=observation.masked),
             Due(oracle, Gradient(prediction.tensor, (call,)), adapter),
         )
-        for number, (array, call) in enumerate(zip(shown, prediction.calls, strict=True), 1)
+        for number, (array, call) in enumerate(zip(arrays, prediction.calls, strict=True), 1)
     )

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from refgrad.generation import Place
 from refgrad.grading.judging.comparison import compare_array
-from refgrad.grading.judging.dependence import Dependence, Numbers, Shown
+from refgrad.grading.judging.dependence import Dependence, Expectation, Numbers
 from refgrad.grading.judging.evidence import Entry, Error, Subject
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
@@ -36,7 +36,7 @@ from refgrad.scenario.formats import FLOAT64
 PASSES_NAN_OVER: Final = re.compile(r"\bnan(?!_to_num)\w*\(")
 """Pattern of spellings by functions that ignore NaN, as NumPy, PyTorch and JAX name them: ``nansum``."""
 
-Judged = Callable[[Dependence, float, Shown, Subject, Observation], Finding]
+Judged = Callable[[Dependence, float, Expectation, Subject, Observation], Finding]
 
 
 def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes: bool = False) -> Finding:
@@ -51,8 +51,8 @@ def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes:
     if _is_subnormal(number) and (flushes or "subnormal" in conventions):
         return Finding("convention")
     if _is_subnormal(number) and dependence.row.elementwise:
-        found = examine(place.holding(number), engine)
-        return found if not found.failed or (found.outcome == "wrong" and not dependence.row.kinks) else _left(found)
+        plain = examine(place.holding(number), engine)
+        return plain if not plain.failed or (plain.outcome == "wrong" and not dependence.row.kinks) else _left(plain)
     return _examined(place, number, engine, _judged)
 
 
@@ -102,11 +102,11 @@ def _passes_over(scenario: Scenario, engine: Engine) -> bool:
     return any(PASSES_NAN_OVER.search(engine.spelling(step, scenario)) for step in scenario.applications)
 
 
-def _subject(read: Shown) -> Subject:
+def _subject(read: Expectation) -> Subject:
     return Subject("value", read.name) if isinstance(read, ExpectedValue) else Subject("gradient", read.leaf)
 
 
-def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject, seen: Observation) -> Finding:
+def _judged(dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation) -> Finding:
     """Judge the entries that do not depend on the number, depend on NaN, or are an extreme number themselves."""
     due = dependence.due(read)
     truth, conventions = due.certified().midpoint, dependence.row.exceptional.conventions
@@ -114,9 +114,9 @@ def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject
         return compare_array(subject, seen, due)
     findings = []
     if "containment" not in conventions:
-        found = _contained(dependence, read, subject, seen, dependence.may_be_free(read))
+        finding = _contained(dependence, read, subject, seen, dependence.may_be_free(read))
         findings.append(
-            _contained(dependence, read, subject, seen, dependence.is_free(read)) if found.failed else found
+            _contained(dependence, read, subject, seen, dependence.is_free(read)) if finding.failed else finding
         )
     if math.isfinite(number) and isinstance(read, ExpectedValue):
         least = 0.0 if _is_subnormal(number) else FLOAT64.underflow
@@ -127,7 +127,7 @@ def _judged(dependence: Dependence, number: float, read: Shown, subject: Subject
 
 
 def _contained(
-    dependence: Dependence, read: Shown, subject: Subject, seen: Observation, free: npt.NDArray[np.bool_]
+    dependence: Dependence, read: Expectation, subject: Subject, seen: Observation, free: npt.NDArray[np.bool_]
 ) -> Finding:
     """Judge the entries in ``free`` by the truth with an ordinary number in the place; the others count as right."""
     assert seen.array is not None
@@ -138,7 +138,7 @@ def _contained(
 
 
 def _propagated(
-    dependence: Dependence, read: Shown, subject: Subject, array: npt.NDArray[Any], truth: Numbers
+    dependence: Dependence, read: Expectation, subject: Subject, array: npt.NDArray[Any], truth: Numbers
 ) -> Finding:
     """Return the finding for the first entry that depends on NaN and is a number.
 
@@ -149,14 +149,14 @@ def _propagated(
     if not suspect.any():
         return Finding("passed")
     depends = dependence.moves(read) if isinstance(read, ExpectedValue) else dependence.always_moves(read)
-    found = _first(subject, array, suspect & depends, np.full(truth.shape, math.nan))
-    if found.failed and dependence.row.kinks and isinstance(found.fact, Entry):
-        return Finding("wrong", replace(found.fact, remark="swallowed"))
-    return found
+    finding = _first(subject, array, suspect & depends, np.full(truth.shape, math.nan))
+    if finding.failed and dependence.row.kinks and isinstance(finding.fact, Entry):
+        return Finding("wrong", replace(finding.fact, remark="swallowed"))
+    return finding
 
 
 def _judged_by_limit(
-    dependence: Dependence, number: float, read: Shown, subject: Subject, seen: Observation
+    dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation
 ) -> Finding:
     limits = dependence.limits(read, number)
     if seen.array is None or seen.array.shape != limits.shape or "infinity" in dependence.row.exceptional.conventions:
@@ -173,9 +173,9 @@ def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: floa
         error = np.abs(array - due)
         near = error <= inaccurate_below(FLOAT64) * np.abs(due) + least
         slight = (np.abs(due) < FLOAT64.smallest_normal) & (error <= negligible_below(FLOAT64) * scale)
-    odd = ~(np.isnan(due) | (near & np.isfinite(due)) | (array == due))
-    found = _first(subject, array, odd & ~slight, due)
-    return found if found.failed else _first(subject, array, odd, due, scale)
+    wrong = ~(np.isnan(due) | (near & np.isfinite(due)) | (array == due))
+    finding = _first(subject, array, wrong & ~slight, due)
+    return finding if finding.failed else _first(subject, array, wrong, due, scale)
 
 
 def _first(

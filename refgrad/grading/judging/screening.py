@@ -31,7 +31,7 @@ from refgrad.scenario.formats import FLOAT64, FORMATS, Format, least_precise
 from refgrad.scenario.rewrite import with_constants
 
 Floats = npt.NDArray[Any]
-Shown = Mapping[Read, Floats | None]
+Arrays = Mapping[Read, Floats | None]
 
 DISAGREEMENT: Final = 1e-10
 """Tolerance for two float64 values, relative to their size plus the mean size of their array.
@@ -66,23 +66,23 @@ def agrees(scenario: Scenario, engine: Engine) -> bool:
         return True
     if any(seen.error is not None or seen.ending is not None or seen.masked for seen in observations):
         return False
-    shown = _shown(scenario, observations)
+    reads = _arrays(scenario, observations)
     period = period_of(scenario)
     with np.errstate(all="ignore"):
         if period is not None:
-            return _repeats(shown, scenario, period, engine)
+            return _repeats(reads, scenario, period, engine)
         dtype = least_precise((engine.adapter.dtype, *(leaf.value.dtype for leaf in scenario.leaves)))
         return (
-            _is_simple(scenario) and _values_agree(shown, scenario, dtype) and _gradients_agree(shown, scenario, dtype)
+            _is_simple(scenario) and _values_agree(reads, scenario, dtype) and _gradients_agree(reads, scenario, dtype)
         )
 
 
-def _shown(scenario: Scenario, observations: tuple[Observation, ...]) -> dict[Read, Floats | None]:
+def _arrays(scenario: Scenario, observations: tuple[Observation, ...]) -> dict[Read, Floats | None]:
     steps = zip(scenario.steps, observations, strict=True)
     return {step: seen.array for step, seen in steps if isinstance(step, Read)}
 
 
-def _repeats(shown: Shown, scenario: Scenario, period: Scenario, engine: Engine) -> bool:
+def _repeats(reads: Arrays, scenario: Scenario, period: Scenario, engine: Engine) -> bool:
     """Return True if, for each array, the smallest and the largest entry at each position of the period are right."""
     (shape,) = {leaf.value.shape for leaf in scenario.leaves}
     lowered = lower(period, engine.adapter.policy)
@@ -90,7 +90,7 @@ def _repeats(shown: Shown, scenario: Scenario, period: Scenario, engine: Engine)
     for step, prediction in zip(period.steps, lowered.predictions, strict=True):
         if not isinstance(step, Read) or not isinstance(prediction, ExpectedValue | Gradient):
             continue
-        array = shown[step]
+        array = reads[step]
         if array is None or array.shape != shape or array.dtype.kind not in "fiub":
             return False
         certified = Due(oracle, prediction, engine.adapter).certified()
@@ -114,7 +114,7 @@ def _is_simple(scenario: Scenario) -> bool:
     return kinds == sorted(kinds) and kinds[:1] == [0]
 
 
-def _values_agree(shown: Shown, scenario: Scenario, dtype: str) -> bool:
+def _values_agree(reads: Arrays, scenario: Scenario, dtype: str) -> bool:
     """Return True if values are near NumPy's.
 
     A difference of at most some thousand times the effect of perturbing the leaves by a few roundings is explained by
@@ -122,7 +122,7 @@ def _values_agree(shown: Shown, scenario: Scenario, dtype: str) -> bool:
     """
     expected = float64_values(scenario)
     share = DISAGREEMENT ** (FORMATS[dtype].bits / FLOAT64.bits)
-    values = {read.name: array for read, array in shown.items() if read.what == "value"}
+    values = {read.name: array for read, array in reads.items() if read.what == "value"}
     differing = [name for name, array in values.items() if not _same(array, expected[name], share)]
     if not differing:
         return True
@@ -142,9 +142,9 @@ def _same(seen: Floats | None, expected: Floats, share: float, noise: Floats | f
     return bool(np.all(np.isfinite(expected)) and np.all(np.abs(seen.astype(np.float64) - expected) <= allowed))
 
 
-def _gradients_agree(shown: Shown, scenario: Scenario, dtype: str) -> bool:
+def _gradients_agree(reads: Arrays, scenario: Scenario, dtype: str) -> bool:
     """Return True if gradients are right along a random direction, and are absent only if no backward reaches them."""
-    gradients = {read.name: array for read, array in shown.items() if read.what == "grad"}
+    gradients = {read.name: array for read, array in reads.items() if read.what == "grad"}
     reached = {leaf for _, step in scenario.backwards for leaf in relevant_leaves(scenario, step.output)}
     shapes = {leaf.name: leaf.value.shape for leaf in scenario.leaves}
     seen = {name: array for name, array in gradients.items() if array is not None}

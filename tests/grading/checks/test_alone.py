@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refgrad.grading.checks.isolation import (
-    applications_alone,
+    isolated_applications,
     shows_arrays,
     with_one_leaf,
     with_operands_read,
@@ -66,7 +66,7 @@ def test_operands_are_looked_at_in_the_end_or_before_any_backward() -> None:
 
 
 def test_applications_are_taken_out_with_the_operands_that_they_have() -> None:
-    first, second = applications_alone(TWICE, "multiply")
+    first, second = isolated_applications(TWICE, "multiply")
     assert first.text.splitlines()[0] == "x = leaf float64[] {0x1p+1} requires_grad"
     assert second.text.splitlines() == [
         "a = leaf float64[] {0x1p+2} requires_grad",
@@ -79,4 +79,4 @@ def test_applications_are_taken_out_with_the_operands_that_they_have() -> None:
 
 
 def test_an_application_to_constants_alone_is_left_out() -> None:
-    assert not list(applications_alone(parse("c = leaf float64[] {0x1p+1}\na = exp c\nread value a\n"), "exp"))
+    assert not list(isolated_applications(parse("c = leaf float64[] {0x1p+1}\na = exp c\nread value a\n"), "exp"))

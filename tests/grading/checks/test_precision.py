@@ -59,7 +59,7 @@ def test_a_graph_s_failure_is_the_dtype_s_if_it_is_none_in_float64(spelling: str
     finding = examine(scenario, engine)
     assert finding.failed
     check = next(check for check in GRAPH_CHECKS if check.id == "graphs/float32")
-    assert check.owns(scenario, finding, Bench(engine, Settings("smoke"))) is owned
+    assert check.reports(scenario, finding, Bench(engine, Settings("smoke"))) is owned
 
 
 def test_a_gradient_in_another_dtype_than_its_leaf_is_wrong() -> None:

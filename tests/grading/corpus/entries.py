@@ -16,7 +16,7 @@ from typing import Any, Final, get_args, get_type_hints
 import numpy as np
 
 from refgrad.grading.judging.comparison import Due, undefined_for
-from refgrad.grading.judging.examination import excuse_of
+from refgrad.grading.judging.examination import reason_to_fail
 from refgrad.grading.judging.own_precision import in_float64
 from refgrad.lifecycle import (
     ExpectedFlag,
@@ -132,7 +132,7 @@ def _that_may_fail(scenario: Scenario, lowered: Lowered) -> Mapping[str, list[in
     if lowered.scenario is not scenario:
         return {}
     oracle = CertifiedOracle(scenario)
-    failing = [number for number in range(1, len(scenario.steps) + 1) if excuse_of(oracle, number) is not None]
+    failing = [number for number in range(1, len(scenario.steps) + 1) if reason_to_fail(oracle, number) is not None]
     return {"may_fail": failing} if failing else {}
 
 

@@ -26,7 +26,7 @@ from refgrad.generation import (
     third_order_corners,
     third_order_scenario,
 )
-from refgrad.grading.checks.isolation import applications_alone, with_own_operands
+from refgrad.grading.checks.isolation import isolated_applications, with_own_operands
 from refgrad.grading.checks.operators.large_arrays import on_large_arrays
 from refgrad.grading.checks.operators.operator_check import (
     SEEING,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 KEPT_DTYPES: Final = "dtypes/gradients_keep"
 """Prefix of the behaviour without which no result is right in a dtype other than float64."""
 
-FIRST_CORNERS: Final = 12
+FIRST_CASES: Final = 12
 """Number of fixed cases before those whose operands are views; they include all other kinds."""
 
 WEIGHT: Final = "multiply"
@@ -100,13 +100,13 @@ class OperatorCheck(CheckOfOperator):
             self,
             lambda seed: bench.reliance.isolated(operator_scenario(seed, name, profile)),
             bench.settings.effort.per_operator,
-            given=(*self._met_in_behaviours(bench), *self._corners(bench, profile)),
+            given=(*self._met_in_behaviours(bench), *self._fixed_cases(bench, profile)),
         )
         if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
             return verdict
-        by_chance = repeated(self, bench)
-        if by_chance is not None or verdict.failed:
-            return by_chance or verdict
+        unstable = repeated(self, bench)
+        if unstable is not None or verdict.failed:
+            return unstable or verdict
         verdict = self._in_single_precision(verdict, bench)
         if verdict.verdict not in {"passed", "convention"}:
             return verdict
@@ -130,25 +130,25 @@ class OperatorCheck(CheckOfOperator):
             return verdict
         name = self.operator.name
         profile = bench.profile(seeds=True, operators=frozenset({name}), dtype="float32")
-        found = bench.search(
+        single = bench.search(
             self,
             lambda seed: bench.reliance.isolated(with_own_operands(operator_scenario(seed, name, profile))),
             bench.settings.effort.per_operator // 2,
             variant="/float32",
         )
-        return found if found.failed else replace(verdict, examples=verdict.examples + found.examples)
+        return single if single.failed else replace(verdict, examples=verdict.examples + single.examples)
 
-    def _corners(self, bench: Bench, profile: Profile) -> Iterator[Scenario]:
+    def _fixed_cases(self, bench: Bench, profile: Profile) -> Iterator[Scenario]:
         """Return the fixed cases of the operator, as many as the run's profile allows."""
         name, effort = self.operator.name, bench.settings.effort
-        corners = corner_scenarios(name, profile, effort.corners)
+        cases = corner_scenarios(name, profile, effort.fixed_cases)
         makers = (memory_scenarios, applied_twice)
         others = (scenario for make in makers for scenario in self.always(make, profile, bench))
         runnable = filter(bench.reliance.runnable, others)
-        met = (*corners[:FIRST_CORNERS], *runnable, *corners[FIRST_CORNERS:])[: effort.corners]
+        met = (*cases[:FIRST_CASES], *runnable, *cases[FIRST_CASES:])[: effort.fixed_cases]
         return (bench.reliance.isolated(scenario) for scenario in met)
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if the operators that make views in the scenario are right."""
         return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
 
@@ -159,7 +159,7 @@ class OperatorCheck(CheckOfOperator):
         """
         name = self.operator.name
         met = [s for b in all_behaviours() for s in b.scenarios]
-        tried = [a for s in met if name in s.operators for a in applications_alone(s, name)]
+        tried = [a for s in met if name in s.operators for a in isolated_applications(s, name)]
         doubles = filter(_is_of_doubles, tried)
         return dict.fromkeys(s for s in map(bench.reliance.isolated, doubles) if bench.reliance.runnable(s))
 
@@ -180,15 +180,15 @@ class DependentCheck(CheckOfOperator):
         others = scenario.operators - {self.operator.name}
         if others and (self.operator.name in HELPING or not others <= HELPING):
             return None
-        right = bends if scenario.gradients else sound
+        right = is_sound_twice if scenario.gradients else sound
         usable = all(right(bench, operator_table()[name]) for name in sorted(others))
         return bench.reliance.seeded(scenario) if usable else None
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if the operator's own check does not already report the failure."""
         return avoided(bench, self.operator).allows(scenario)
 
-    def excuses(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    def explains(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Return True if an inaccuracy of the operator, or of another one in the scenario, explains the failure."""
         if finding.outcome != "inaccurate":
             return False
@@ -218,13 +218,13 @@ class DependentCheck(CheckOfOperator):
         profile = bench.profile(operators=frozenset({name, *helpers}), edges=edges, **without.fields)
         form = bench.reliance.isolated if edges else bench.reliance.seeded
 
-        def made(seed: int, profile: Profile = profile) -> Scenario:
+        def drawn(seed: int, profile: Profile = profile) -> Scenario:
             return form(make(seed, name, profile, **options))
 
         always = (scenario for each in fixed for scenario in self.always(each, profile, bench, **options))
-        given = self.of_single_numbers(made, profile, bench, examples) if scalars else []
-        given += filter(bench.reliance.runnable, map(form, always))
-        return bench.search(self, made, examples, given=given, cause=without.cause)
+        first = self.of_single_numbers(drawn, profile, bench, examples) if scalars else []
+        first += filter(bench.reliance.runnable, map(form, always))
+        return bench.search(self, drawn, examples, given=first, cause=without.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +276,14 @@ class SecondOrderCheck(DependentCheck):
         wrong at second order.
         """
         row = self.operator
-        if row.name != WEIGHT and not bends(bench, operator_table()[WEIGHT]):
+        if row.name != WEIGHT and not is_sound_twice(bench, operator_table()[WEIGHT]):
             return False
         is_straight = row.elementwise and not any(bending(row, name) for name in row.argument_names)
         return True if is_straight else None
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Return True if a gradient is recorded and neither views nor the operator's own check explain the failure."""
-        if not scenario.gradients or not DependentCheck.owns(self, scenario, finding, bench):
+        if not scenario.gradients or not DependentCheck.reports(self, scenario, finding, bench):
             return False
         return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
 
@@ -312,7 +312,7 @@ def sound(bench: Bench, operator: Operator) -> bool:
     return not (operator.edges and bench.grade(EdgeCheck(operator)).failed)
 
 
-def bends(bench: Bench, operator: Operator) -> bool:
+def is_sound_twice(bench: Bench, operator: Operator) -> bool:
     """Return True if an operator is right by itself at first and at second order."""
     return sound(bench, operator) and bench.grade(SecondOrderCheck(operator)).verdict == "passed"
 
@@ -368,9 +368,9 @@ class ContractCheck(DependentCheck):
 
 def _without_watching(verdict: Verdict) -> Verdict:
     """Add that seeds were not read again, since a behaviour already reports that the engine writes to them."""
-    said = f"seeds are not watched: {SEEDS_STAY} fails already"
-    told = f"{verdict.message}; {said}" if verdict.message else said
-    return replace(verdict, message=told, cause=verdict.cause or SEEDS_STAY)
+    reason = f"seeds are not watched: {SEEDS_STAY} fails already"
+    text = f"{verdict.message}; {reason}" if verdict.message else reason
+    return replace(verdict, message=text, cause=verdict.cause or SEEDS_STAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +391,7 @@ class ThirdOrderCheck(DependentCheck):
             )
         if second.failed and second.verdict != "inaccurate":
             return bench.blocked(self, second.id)
-        if not bends(bench, operator_table()[WEIGHT]):
+        if not is_sound_twice(bench, operator_table()[WEIGHT]):
             return bench.blocked(self, f"second_order/{WEIGHT}")
         return self.tried(
             bench,
@@ -401,12 +401,12 @@ class ThirdOrderCheck(DependentCheck):
             helpers=(WEIGHT,),
         )
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Return True if the check should report the failure.
 
         A gradient of a gradient must be recorded, and the operator's own check must not explain the failure.
         """
-        return len(scenario.gradients) >= 2 and DependentCheck.owns(self, scenario, finding, bench)  # noqa: PLR2004
+        return len(scenario.gradients) >= 2 and DependentCheck.reports(self, scenario, finding, bench)  # noqa: PLR2004
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,8 +429,8 @@ class ForwardModeCheck(DependentCheck):
             return bench.blocked(self, cause)
         return self.tried(bench, forward_scenario, bench.settings.effort.per_forward_mode, fixed=(forward_corners,))
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Return True if the failure is specific to forward mode: without tangents, nothing fails."""
-        if not scenario.jvps or not DependentCheck.owns(self, scenario, finding, bench):
+        if not scenario.jvps or not DependentCheck.reports(self, scenario, finding, bench):
             return False
         return not examine(without_tangents(scenario), bench.engine).failed

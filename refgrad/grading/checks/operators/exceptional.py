@@ -39,24 +39,23 @@ class _CheckAtPlaces(DependentCheck):
         if cause:
             return bench.blocked(self, cause)
         outcomes: Counter[str] = Counter()
-        shown: dict[str, Demonstration] = {}
+        failures: dict[str, Demonstration] = {}
         for place, number in self._tried(bench):
             examine = self.examine(bench)
             finding = examine(place, number)
-            scenario = place.holding(number)
-            excused = finding.failed and self.excuses(scenario, finding, bench)
+            excused = finding.failed and self.explains(place.holding(number), finding, bench)
             outcomes["passed" if excused else finding.outcome] += 1
             if finding.failed and not excused:
                 kind = f"{finding.outcome} {finding.is_mild} {math.isfinite(number)}"
-                if kind not in shown:
+                if kind not in failures:
                     smallest = self._smallest(place, number, finding, bench)
-                    shown[kind] = _demonstrated(smallest.holding(number), partial(examine, smallest, number), bench)
-        return self._verdict(bench, outcomes, list(shown.values()))
+                    failures[kind] = _demonstrated(smallest.holding(number), partial(examine, smallest, number), bench)
+        return self._verdict(bench, outcomes, list(failures.values()))
 
-    def _verdict(self, bench: Bench, outcomes: Counter[str], shown: list[Demonstration]) -> Verdict:
+    def _verdict(self, bench: Bench, outcomes: Counter[str], failures: list[Demonstration]) -> Verdict:
         tried = outcomes.total()
-        if shown:
-            ordered = sorted(shown, key=lambda each: each.finding.rank)
+        if failures:
+            ordered = sorted(failures, key=lambda each: each.finding.rank)
             return bench.demonstrated(self, ordered, examples=tried)
         outcome = next((each for each in ("passed", "convention", "unsupported") if outcomes[each]), "inconclusive")
         return bench.verdict(self, outcome, Tally.of(outcomes), examples=tried)  # type: ignore[arg-type]
@@ -65,11 +64,11 @@ class _CheckAtPlaces(DependentCheck):
         """Yield positions and numbers. All scenarios of a position are run in one batch."""
         right: dict[Scenario, bool] = {}
         places = exceptional_places(self.operator.name, bench.profile(seeds=True), bench.settings.effort.exceptional)
-        for found in places:
-            place = found.moved_to(bench.reliance.isolated(found.base))
+        for each in places:
+            place = each.moved_to(bench.reliance.isolated(each.base))
             if place.base not in right:
                 finding = bench.examine(place.base, self)
-                right[place.base] = not finding.failed or self.excuses(place.base, finding, bench)
+                right[place.base] = not finding.failed or self.explains(place.base, finding, bench)
             if right[place.base] and bench.reliance.runnable(place.base):
                 numbers = [number for number in numbers_at(place) if self.asks_of(number) and _is_held(number, bench)]
                 bench.prepare([place.holding(number) for number in numbers], self)
@@ -80,17 +79,17 @@ class _CheckAtPlaces(DependentCheck):
 
         Its operands have only numbers of the original scenario: new ones could be equal, or lie on a kink.
         """
-        examine, made = self.examine(bench), _made(place.base)
+        examine, applied = self.examine(bench), _applied(place.base)
 
         def shows(base: Scenario) -> bool:
-            found = place.found_in(base)
-            if found is None or _made(base) != made:
+            other = place.found_in(base)
+            if other is None or _applied(base) != applied:
                 return False
-            ordinary, scenario = bench.examine(base, self), found.holding(number)
-            if ordinary.failed and not self.excuses(base, ordinary, bench):
+            ordinary, scenario = bench.examine(base, self), other.holding(number)
+            if ordinary.failed and not self.explains(base, ordinary, bench):
                 return False
-            seen = examine(found, number) if bench.reliance.runnable(base) else Finding("unsupported")
-            return seen.rank == finding.rank and not self.excuses(scenario, seen, bench)
+            seen = examine(other, number) if bench.reliance.runnable(base) else Finding("unsupported")
+            return seen.rank == finding.rank and not self.explains(scenario, seen, bench)
 
         return place.found_in(shrink(place.base, shows, MOST_REDUCTIONS)) or place
 
@@ -108,7 +107,7 @@ class _CheckAtPlaces(DependentCheck):
         raise NotImplementedError
 
 
-def _made(scenario: Scenario) -> list[tuple[str, int]]:
+def _applied(scenario: Scenario) -> list[tuple[str, int]]:
     """Return the operators that a scenario applies, each with its number of distinct operands."""
     return [(step.operator, len(set(step.arguments))) for step in scenario.applications]
 

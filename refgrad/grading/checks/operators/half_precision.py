@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 Half = Literal["float16", "bfloat16"]
 
-FIRST_CORNERS: Final = 12
+FIRST_CASES: Final = 12
 CERTAIN: Final = 2
-"""Number of fixed cases, among the first :data:`FIRST_CORNERS`, that are tried in each dtype whatever the seed."""
+"""Number of fixed cases, among the first :data:`FIRST_CASES`, that are tried in each dtype whatever the seed."""
 
 HALVES: Final[tuple[Half, ...]] = ("float16", "bfloat16")
 
@@ -68,7 +68,7 @@ class HalfPrecisionCheck(DependentCheck):
         """
         if not bench.settings.effort.large_arrays:
             return []
-        plain = plain_corners(self.operator.name, self._profile(bench, dtype), FIRST_CORNERS)
+        plain = plain_corners(self.operator.name, self._profile(bench, dtype), FIRST_CASES)
         return [bench.reliance.isolated(with_own_operands(scenario)) for scenario in plain[-CERTAIN:]]
 
     def _is_offered(self, bench: Bench, dtype: Half) -> bool:
@@ -77,6 +77,7 @@ class HalfPrecisionCheck(DependentCheck):
         bench.prepare(tried, self)
         return not any(refuses(scenario, bench.engine) for scenario in tried)
 
-    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
         """Return True if the failure is specific to the dtype and not reported by the operator's own check."""
-        return DependentCheck.owns(self, scenario, finding, bench) and is_about_dtype(scenario, finding, bench.engine)
+        engine = bench.engine
+        return DependentCheck.reports(self, scenario, finding, bench) and is_about_dtype(scenario, finding, engine)

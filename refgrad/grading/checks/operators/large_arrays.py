@@ -38,9 +38,9 @@ def on_large_arrays(check: Check, verdict: Verdict, bench: Bench, scenarios: Ite
         if agrees(scenario, bench.engine):
             screened += 1
             continue
-        found = _certified(_smallest(scenario, check, bench), check, bench) or _certified(scenario, check, bench)
-        if found is not None:
-            return bench.shown(check, found, examples=verdict.examples + tried)
+        certified = _certified(_smallest(scenario, check, bench), check, bench) or _certified(scenario, check, bench)
+        if certified is not None:
+            return bench.shown(check, certified, examples=verdict.examples + tried)
     return replace(verdict, examples=verdict.examples + tried, screened=screened)
 
 
@@ -61,6 +61,6 @@ def _smallest(scenario: Scenario, check: Check, bench: Bench) -> Scenario:
 def _certified(scenario: Scenario, check: Check, bench: Bench) -> Demonstration | None:
     """Return the certified failure of the operator in a scenario, or None."""
     finding = bench.examine(scenario, check)
-    if not finding.failed or check.excuses(scenario, finding, bench) or not check.owns(scenario, finding, bench):
+    if not finding.failed or check.explains(scenario, finding, bench) or not check.reports(scenario, finding, bench):
         return None
     return Demonstration(scenario, finding)

@@ -10,7 +10,7 @@ import numpy as np
 
 from refgrad.generation import LAYOUTS, Profile
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.isolation import AVOIDABLE, EMPTY, applications_alone, rare_ingredients
+from refgrad.grading.checks.isolation import AVOIDABLE, EMPTY, isolated_applications, rare_ingredients
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.interpreter import Float64, evaluate
 from refgrad.native.observation import Array
@@ -75,7 +75,7 @@ class CheckOfOperator(Check):
     ) -> tuple[Scenario, ...]:
         """Return the scenarios that ``make`` derives from the operator's fixed cases; none in the smoke profile."""
         effort = bench.settings.effort
-        return make(self.operator.name, profile, effort.corners, **options) if effort.large_arrays else ()
+        return make(self.operator.name, profile, effort.fixed_cases, **options) if effort.large_arrays else ()
 
     def of_single_numbers(
         self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int
@@ -92,8 +92,8 @@ class CheckOfOperator(Check):
 
 def faults(verdict: Verdict) -> list[Scenario]:
     """Return the scenarios that show failures of an operator other than inaccuracy."""
-    shown = [(verdict.verdict, verdict.scenario), *((each.verdict, each.scenario) for each in verdict.further)]
-    return [parse(text) for outcome, text in shown if outcome not in {"inaccurate", "passed"}] if verdict.failed else []
+    pairs = [(verdict.verdict, verdict.scenario), *((each.verdict, each.scenario) for each in verdict.further)]
+    return [parse(text) for outcome, text in pairs if outcome not in {"inaccurate", "passed"}] if verdict.failed else []
 
 
 def is_broken(verdict: Verdict) -> bool:
@@ -137,20 +137,20 @@ def is_known_inaccuracy(scenario: Scenario, finding: Finding, verdicts: Iterable
 def views_are_right(scenario: Scenario, operator: str, check: str, reliance: Reliance) -> bool:
     """Return True if the views in an operator's scenario are right without it, to the order of the scenario."""
     names = sorted(SEEING & scenario.operators - {operator})
-    alone = [each for name in names for each in _alone(scenario, name)]
-    return not any(reliance.examined(reliance.seeded(each), check).failed for each in alone if reliance.runnable(each))
+    views = [each for name in names for each in _isolated(scenario, name)]
+    return not any(reliance.examined(reliance.seeded(each), check).failed for each in views if reliance.runnable(each))
 
 
-def _alone(scenario: Scenario, name: str) -> Iterator[Scenario]:
-    yield from applications_alone(scenario, name)
+def _isolated(scenario: Scenario, name: str) -> Iterator[Scenario]:
+    yield from isolated_applications(scenario, name)
     if scenario.gradients:
         values = evaluate(scenario, Float64())
         for step in scenario.applications:
             if step.operator == name and np.isfinite(values[step.arguments[0]]).all():
-                yield _bent(step, np.asarray(values[step.arguments[0]]), np.asarray(values[step.name]))
+                yield _squared(step, np.asarray(values[step.arguments[0]]), np.asarray(values[step.name]))
 
 
-def _bent(step: Apply, operand: Array, result: Array) -> Scenario:
+def _squared(step: Apply, operand: Array, result: Array) -> Scenario:
     """Return a scenario that differentiates the product of a view with itself twice."""
     ones = [Constant.of(np.ones(array.shape)) for array in (result, operand)]
     return Scenario((

@@ -1,6 +1,6 @@
 """Claims of adapters about their engines, the rows of ``specs/claims/*.toml``, and their checks.
 
-A check tells whether a claim is true, and whether the claims are complete. Everything that is declared must work. What
+A check decides whether a claim is true, and whether the claims are complete. Everything that is declared must work. What
 works by the adapter's own templates, but is not declared, should be declared.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args, get_type_
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.isolation import alone
+from refgrad.grading.checks.isolation import isolated
 from refgrad.grading.judging.evidence import Evidence, Remark
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.narration import message
@@ -61,8 +61,8 @@ class Claim:
 PLAIN: Final = str.maketrans(":-", "__")
 
 STATEMENTS: Final[Mapping[Kind, str]] = MappingProxyType({
-    "features": "The adapter declares {name} correctly: {said}.",
-    "policies": "The policy of the adapter is correct: {said}.",
+    "features": "The adapter declares {name} correctly: {text}.",
+    "policies": "The policy of the adapter is correct: {text}.",
     "dtypes": "The adapter declares {name} correctly: tensors may have this dtype, and values and gradients keep it.",
 })
 
@@ -78,12 +78,12 @@ def _read(kind: Kind) -> Iterator[Claim]:
     rows = read_toml(path, "claims", ClaimError) if path.exists() else {}
     for name, row in rows.items():
         try:
-            said = FEATURES[name] if kind == "features" else row.get("statement", "")
+            explained = FEATURES[name] if kind == "features" else row.get("statement", "")
             scenarios = tuple(parse(text) for text in row["scenarios"])
         except (KeyError, ScenarioError) as error:
             message = f"{path.name}: row {name!r}: {error}"
             raise ClaimError(message) from error
-        yield Claim(kind, name, STATEMENTS[kind].format(name=name, said=said), scenarios)
+        yield Claim(kind, name, STATEMENTS[kind].format(name=name, text=explained), scenarios)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +119,20 @@ def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
     name, adapter = check.claim.name, bench.engine.adapter
     declared = name in adapter.features or name in adapter.dtypes
     if not declared and name not in observable(adapter):
-        remark = Remark(text="the adapter does not say so, and has no template that shows it")
-        return bench.verdict(check, "unsupported", remark)
+        comment = Remark(text="the adapter does not say so, and has no template that shows it")
+        return bench.verdict(check, "unsupported", comment)
     tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})
     if not tried:
         return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
     every = [_Seen(scenario, examine(scenario, bench.engine)) for scenario in tried]
     seen = [each for each in every if not each.lacks_array] or every
-    odd = next((each for each in seen if each.finding.outcome != "passed"), None)
-    if odd is not None and declared:
-        remedy = f"if there is none, {_said(name, adapter, there=False)}"
-        return _refuted(bench, check, odd, f"{name} is declared, but {odd.place}; {remedy}")
-    if odd is None and not declared:
-        told = f"{name} is there, and not declared: {_said(name, adapter, there=True)}"
-        return _undeclared(bench, check, told, [each.scenario for each in seen])
+    failed = next((each for each in seen if each.finding.outcome != "passed"), None)
+    if failed is not None and declared:
+        remedy = f"if there is none, {_advice(name, adapter, there=False)}"
+        return _refuted(bench, check, failed, f"{name} is declared, but {failed.text}; {remedy}")
+    if failed is None and not declared:
+        text = f"{name} is there, and not declared: {_advice(name, adapter, there=True)}"
+        return _undeclared(bench, check, text, [each.scenario for each in seen])
     fact = None if declared else Remark(text=f"{name} is not there, as declared")
     return bench.verdict(check, "passed", fact, examples=len(seen))
 
@@ -145,7 +145,7 @@ class _Seen:
     finding: Finding
 
     @property
-    def place(self) -> str:
+    def text(self) -> str:
         """Description of the finding and its step, empty without a fact."""
         evidence = self.finding.evidence
         return "" if evidence is None else message(evidence, self.scenario)
@@ -153,25 +153,25 @@ class _Seen:
     @property
     def lacks_array(self) -> bool:
         """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
-        shown = self.scenario.steps[: self.finding.step][-1:]
-        return self.finding.outcome == "unsupported" and any(isinstance(step, Leaf) for step in shown)
+        last = self.scenario.steps[: self.finding.step][-1:]
+        return self.finding.outcome == "unsupported" and any(isinstance(step, Leaf) for step in last)
 
 
-def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict:
+def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, text: str) -> Verdict:
     """Return the verdict on something that is declared and does not work, unless an operator is to blame."""
     for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
-        if examine(alone(name), bench.engine).failed:
-            remark = Remark(text=f"cannot be judged: {name} fails by itself")
-            return bench.verdict(check, "inconclusive", remark, cause=f"operators/{name}")
+        if examine(isolated(name), bench.engine).failed:
+            comment = Remark(text=f"cannot be judged: {name} fails by itself")
+            return bench.verdict(check, "inconclusive", comment, cause=f"operators/{name}")
     outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
-    shown = bench.shown(check, Demonstration(seen.scenario, replace(seen.finding, outcome=outcome)), examples=1)
-    return replace(shown, message=told)
+    verdict = bench.shown(check, Demonstration(seen.scenario, replace(seen.finding, outcome=outcome)), examples=1)
+    return replace(verdict, message=text)
 
 
-def _undeclared(bench: Bench, check: ClaimCheck, told: str, scenarios: Sequence[Scenario]) -> Verdict:
+def _undeclared(bench: Bench, check: ClaimCheck, text: str, scenarios: Sequence[Scenario]) -> Verdict:
     """Return the verdict on something that works and is not declared."""
-    shown = bench.shown(check, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
-    return replace(shown, message=told, evidence=Evidence(Remark(text=told)), level="SHOULD")
+    verdict = bench.shown(check, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
+    return replace(verdict, message=text, evidence=Evidence(Remark(text=text)), level="SHOULD")
 
 
 def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[str]) -> list[Scenario]:
@@ -179,7 +179,7 @@ def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[st
     return [s for s in scenarios if required_features(s) <= features and s.operators <= engine.operators.keys()]
 
 
-def _said(name: str, adapter: AnyAdapter, *, there: bool) -> str:
+def _advice(name: str, adapter: AnyAdapter, *, there: bool) -> str:
     """Return advice on how to declare that a feature or dtype is there, or is not."""
     if name in adapter.lacks:
         return f"take {name!r} out of lacks"
@@ -200,39 +200,39 @@ def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
     name, engine = check.claim.name, bench.engine
     if not isinstance(engine.adapter, TapeAdapter):
         return bench.lacks(check, "tape")
-    given = engine.adapter.policy
-    policies = {value: replace(given, **{name: value}) for value in get_args(get_type_hints(Policy)[name])}
-    scenarios = [s for s in check.claim.scenarios if _tells(s, engine, policies.values())]
+    own = engine.adapter.policy
+    policies = {value: replace(own, **{name: value}) for value in get_args(get_type_hints(Policy)[name])}
+    scenarios = [s for s in check.claim.scenarios if _is_tried(s, engine, policies.values())]
     if not scenarios:
         return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
     seen = {value: _worst_under(policy, scenarios, engine) for value, policy in policies.items()}
     agreeing = [value for value, worst in seen.items() if worst.finding.outcome == "passed"]
-    said = getattr(given, name)
-    if said not in agreeing:
+    value = getattr(own, name)
+    if value not in agreeing:
         advised = agreeing and not faults_of_one_backward(engine)
         other = f"; it does as {name}={agreeing[0]!r} says" if advised else ""
-        return _refuted(bench, check, seen[said], f"the policy says {name}={said!r}, but {seen[said].place}{other}")
-    if agreeing[0] != said:
-        told = f"the policy says {name}={said!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"
-        return _undeclared(bench, check, told, scenarios)
+        return _refuted(bench, check, seen[value], f"the policy says {name}={value!r}, but {seen[value].text}{other}")
+    if agreeing[0] != value:
+        text = f"the policy says {name}={value!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"
+        return _undeclared(bench, check, text, scenarios)
     return bench.verdict(check, "passed", examples=len(scenarios))
 
 
 def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> _Seen:
     """Return the scenario with the worst finding if the engine had this policy."""
-    found = []
+    tried = []
     for scenario in scenarios:
         lowered = lower(scenario, policy)
         oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
         finding = confront(lowered.predictions, observe(scenario, engine), oracle, engine.adapter)
-        found.append(_Seen(scenario, finding))
-    return min(found, key=lambda seen: OUTCOMES.index(seen.finding.outcome))
+        tried.append(_Seen(scenario, finding))
+    return min(tried, key=lambda seen: OUTCOMES.index(seen.finding.outcome))
 
 
-def _tells(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bool:
+def _is_tried(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bool:
     """Return True if the engine has all that a scenario needs, including errors that are expected under some policy."""
     adapter = engine.adapter
-    due = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
+    errors = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
     needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}
     offered = needed <= adapter.features and scenario.operators <= engine.operators.keys()
-    return offered and not due & adapter.lacks and not _Seen(scenario, examine(scenario, engine)).lacks_array
+    return offered and not errors & adapter.lacks and not _Seen(scenario, examine(scenario, engine)).lacks_array

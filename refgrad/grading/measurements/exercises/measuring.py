@@ -11,8 +11,8 @@ from typing import Any, Final
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Error
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
+from refgrad.grading.measurements.exercises.delayed import DELAYED
 from refgrad.grading.measurements.exercises.exercise import Exercise
-from refgrad.grading.measurements.exercises.late import DELAYED
 from refgrad.grading.measurements.exercises.regions import REGIONS
 from refgrad.grading.measurements.exercises.several import SEVERAL
 from refgrad.grading.measurements.exercises.threads import THREADS

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from refgrad.grading.measurements.exercises.delayed import SLOPE
 from refgrad.grading.measurements.exercises.exercise import Exercise, leaf, less, note, polynomial, slope
-from refgrad.grading.measurements.exercises.late import SLOPE
 from refgrad.native.library import Library
 
 
