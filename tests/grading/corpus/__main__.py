@@ -1,4 +1,4 @@
-"""Write the portable corpus: frozen scenarios with the expected results of their steps, for engines without Python.
+"""Write the portable corpus: frozen scenarios with the expected results of their steps, for engines outside Python.
 
 ``python -m tests.grading.corpus specs/corpus`` writes it. docs/how-to/test-without-python.md explains how to read it.
 """

@@ -1,6 +1,6 @@
 """Claims of adapters about their engines, the rows of ``specs/claims/*.toml``, and their checks.
 
-A check decides whether a claim is true, and whether the claims are complete. Everything that is declared must work. What
+A check decides whether a claim is true, and whether all claims are made. Everything that is declared must work. What
 works by the adapter's own templates, but is not declared, should be declared.
 """
 
