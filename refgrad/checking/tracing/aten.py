@@ -118,14 +118,14 @@ def _select(t: Translator, x: Any, axis: int, indices: Any) -> str:
     return t.row("index", x, index=(*(slice(None),) * (axis % len(t.shape(x))), indices))
 
 
-def _slice(t: Translator, x: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> str:
-    return _select(t, x, axis, slice(start, end, step))
+def _slice(t: Translator, x: Any, axis: int = 0, **bounds: Any) -> str:
+    return _select(t, x, axis, slice(*map(bounds.get, ("start", "end", "step"))))
 
 
 def _split(t: Translator, x: Any, shape: Any, axis: int = 0) -> list[str]:
     length = t.shape(x)[axis]
     lengths = shape if isinstance(shape, list) else [shape] * -(-length // shape)
-    return [_slice(t, x, axis, start, end) for start, end in pairwise(accumulate(lengths, initial=0))]
+    return [_slice(t, x, axis, start=start, end=end) for start, end in pairwise(accumulate(lengths, initial=0))]
 
 
 def _unbind(t: Translator, x: Any, axis: int = 0) -> list[str]:
@@ -146,9 +146,7 @@ def _index_put(t: Translator, x: Any, indices: Sequence[Any], values: Any, accum
     shape = t.shape(x)
     targets = np.arange(prod(shape)).reshape(shape)[_positions(t, indices)]
     source = reshape(t, t.row("broadcast_to", values, shape=targets.shape), -1)
-    flat = t.row(
-        "put", reshape(t, x, -1), source, indices=tuple(targets.ravel().tolist()), accumulate=bool(accumulate)
-    )
+    flat = t.row("put", reshape(t, x, -1), source, indices=tuple(targets.ravel().tolist()), accumulate=bool(accumulate))
     return t.row("reshape", flat, shape=shape)
 
 
@@ -176,56 +174,51 @@ def _pad(t: Translator, x: Any, pad: Sequence[int], value: Any = 0) -> str:
     return t.row("pad", x, pad_width=widths, value=float(value))
 
 
-def _filled(t: Translator, value: Any, number: float, length: int) -> Any:
-    """Return a value, or so many equal numbers for one that was left out."""
-    return np.full(length, number) if value is None else value
+def _affine(length: int, weight: Any = None, bias: Any = None) -> tuple[Any, Any]:
+    """Return a factor and a term for each channel, where they were left out, too."""
+    return np.ones(length) if weight is None else weight, np.zeros(length) if bias is None else bias
 
 
-def _layer_norm(t: Translator, x: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> str:
+def _layer_norm(t: Translator, x: Any, shape: Sequence[int], eps: float, **affine: Any) -> str:
     """Record a normalization along the last axes."""
     size, whole = prod(shape), t.shape(x)
-    rows = reshape(t, x, (-1, size))
-    factors, terms = (reshape(t, _filled(t, v, n, size), (size,)) for v, n in ((weight, 1.0), (bias, 0.0)))
-    return t.row("reshape", t.row("layer_norm", rows, factors, terms, eps=eps), shape=whole)
+    factor, term = (reshape(t, each, size) for each in _affine(size, **affine))
+    rows = reshape(t, x, (prod(whole) // max(size, 1), size))
+    return t.row("reshape", t.row("layer_norm", rows, factor, term, eps=eps), shape=whole)
 
 
-def _group_norm(  # noqa: PLR0913, PLR0917 (ATen's parameters)
-    t: Translator, x: Any, weight: Any = None, bias: Any = None, N: Any = 0, C: int = 0, HxW: int = 0, group: int = 1,  # noqa: N803
-    eps: float = 1e-5,
-) -> str:  # fmt: skip
-    batch = t.row("reshape", x, shape=(N, C, HxW))
-    weight, bias = _filled(t, weight, 1.0, C), _filled(t, bias, 0.0, C)
-    return t.row("reshape", t.row("group_norm", batch, weight, bias, groups=group, eps=eps), shape=t.shape(x))
+def _channels(t: Translator, x: Any) -> str:
+    """Record an array of batch, channels, and the entries of each."""
+    batch, channels, *rest = t.shape(x)
+    return reshape(t, x, (batch, channels, prod(rest)))
 
 
-def _batch_norm(  # noqa: PLR0913, PLR0917 (ATen's parameters)
-    t: Translator, x: Any, weight: Any = None, bias: Any = None, running_mean: Any = None, running_var: Any = None,
-    training: bool = False, eps: float = 1e-5,  # noqa: FBT001, FBT002
-) -> str:  # fmt: skip
-    """Record the normalization by the batch, or by means and variances that are given."""
-    shape = t.shape(x)
-    weight, bias = _filled(t, weight, 1.0, shape[1]), _filled(t, bias, 0.0, shape[1])
-    batch = reshape(t, x, (*shape[:2], prod(shape[2:])))
+def _group_norm(t: Translator, x: Any, group: int, eps: float, **affine: Any) -> str:
+    normalized = t.row("group_norm", _channels(t, x), *_affine(t.shape(x)[1], **affine), groups=group, eps=eps)
+    return t.row("reshape", normalized, shape=t.shape(x))
+
+
+def _batch_norm(t: Translator, x: Any, training: bool, eps: float, **named: Any) -> str:  # noqa: FBT001 (ATen's parameter)
+    """Record a normalization by the batch, or by means and variances that are given."""
+    mean, variance = named.pop("running_mean", None), named.pop("running_var", None)
+    factor, term = _affine(t.shape(x)[1], **named)
     if training:
-        return t.row("reshape", t.row("batch_norm", batch, weight, bias, eps=eps), shape=shape)
-    mean, spread, factor, term = (reshape(t, each, (-1, 1)) for each in (running_mean, running_var, weight, bias))
-    root = t.row("sqrt", t.row("add", spread, eps))
-    scaled = t.row("multiply", t.row("divide", t.row("subtract", batch, mean), root), factor)
-    return t.row("reshape", t.row("add", scaled, term), shape=shape)
+        return t.row("reshape", t.row("batch_norm", _channels(t, x), factor, term, eps=eps), shape=t.shape(x))
+    mean, variance, factor, term = (reshape(t, each, (-1, 1)) for each in (mean, variance, factor, term))
+    root = t.row("sqrt", t.row("add", variance, eps))
+    standardized = t.row("divide", t.row("subtract", _channels(t, x), mean), root)
+    return t.row("reshape", t.row("add", t.row("multiply", standardized, factor), term), shape=t.shape(x))
 
 
-def _convolution(  # noqa: PLR0913, PLR0917 (ATen's parameters)
-    t: Translator, x: Any, weight: Any, bias: Any = None, stride: Any = (), padding: Any = (), dilation: Any = (),
-    transposed: bool = False, output_padding: Any = (), groups: int = 1,  # noqa: FBT001, FBT002
-) -> str:  # fmt: skip
-    if len(set(dilation)) > 1 or len(set(output_padding)) > 1:
+def _convolution(t: Translator, x: Any, weight: Any, bias: Any = None, **numbers: Any) -> str:
+    shape, rank, transposed = t.shape(weight), len(numbers["stride"]), numbers["transposed"]
+    if len(set(numbers["dilation"])) > 1 or len(set(numbers["output_padding"])) > 1:
         raise Untraceable("it calls a convolution with another dilation or output padding of each axis")
-    shape, rank = t.shape(weight), len(stride)
-    numbers = _windows(rank, stride=stride, padding=padding)
-    more = {"output_padding": output_padding[0]} if transposed else {}
-    terms = _filled(t, bias, 0.0, shape[1] * groups if transposed else shape[0])
+    more = {"output_padding": numbers["output_padding"][0]} if transposed else {}
+    _, terms = _affine(shape[1] * numbers["groups"] if transposed else shape[0], bias=bias)
+    windows = _windows(rank, stride=numbers["stride"], padding=numbers["padding"])
     operator = f"conv{'_transpose' * transposed}{rank}d"
-    return t.row(operator, x, weight, terms, dilation=dilation[0], **numbers, **more)
+    return t.row(operator, x, weight, terms, dilation=numbers["dilation"][0], **windows, **more)
 
 
 def _windows(rank: int, **numbers: Sequence[int]) -> dict[str, int]:
@@ -358,7 +351,7 @@ ATEN: Mapping[str, Row] = MappingProxyType({
     "squeeze": squeeze,
     "t": lambda t, x: t.row("transpose", x),
     "permute": lambda t, x, axis: t.row("transpose", x, axes=tuple(axis)),
-    "transpose": lambda t, x, dim0, dim1: swap_axes(t, x, dim0, dim1),
+    "transpose": swap_axes,
     "select": _select,
     "slice": _slice,
     **dict.fromkeys(("split", "split_with_sizes", "unsafe_split", "unsafe_split_with_sizes"), _split),
@@ -394,8 +387,9 @@ RENAMED: Mapping[str, str] = MappingProxyType({
 IGNORED = frozenset({
     "half_to_float", "stable", "sorted", "compute_mode", "memory_format", "non_blocking", "implicit", "momentum",
     "ignore_index", "check_errors", "out", "dtype",
+    "N", "C", "HxW",
 })  # fmt: skip
-"""Parameters that change nothing of a value, or that show in it."""
+"""Parameters that do not change a value, or that follow from shapes and dtypes."""
 
 CONSTANTS = frozenset({
     "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like", "new_empty",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from refgrad.checking.libraries.nearness import NEARBY_TOLERANCE, near, numeric
 from refgrad.checking.libraries.numbers import Arrays
 from refgrad.checking.screening import Duals
 from refgrad.checking.subject import Subject
-from refgrad.checking.tracing import jax_program, numpy_array, torch_dispatch, torch_mode
+from refgrad.checking.tracing import jax_program, numpy_array, torch_dispatch
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable
 from refgrad.interpreter import Noted, noted, numpy_forward
 from refgrad.oracles import CertifiedOracle, judge
@@ -33,7 +32,7 @@ LARGEST_CERTIFIED = 100_000
 """A function of more scalar operations than this is screened, but not certified entry by entry."""
 
 TRACERS: Mapping[str, Callable[[Subject, Recorder], tuple[str, ...]]] = MappingProxyType({
-    "torch": torch_mode.trace if os.environ.get("OLD") else torch_dispatch.trace,
+    "torch": torch_dispatch.trace,
     "jax": jax_program.trace,
     "autograd": numpy_array.trace,
     "refgrad": numpy_array.trace,

@@ -125,7 +125,7 @@ def axes(axis: Any) -> Any:
 def reduction(operator: str) -> Call:
     """Return what records a reduction."""
 
-    def reduce(t: Translator, x: Any, axis: Any = None, keepdims: Any = False) -> str:
+    def reduce(t: Translator, x: Any, axis: Any = None, keepdims: Any = None) -> str:
         return t.row(operator, x, axis=axes(axis), keepdims=bool(keepdims))
 
     return reduce
@@ -150,10 +150,10 @@ def broadcast(t: Translator, x: Any, shape: Any) -> str:
     return t.row("broadcast_to", x, shape=tuple(m if n == -1 else n for n, m in zip(lengths, own, strict=True)))
 
 
-def swap_axes(t: Translator, x: Any, first: int, second: int) -> str:
+def swap_axes(t: Translator, x: Any, dim0: int, dim1: int) -> str:
     """Record the transposition of two axes."""
     order = list(range(len(t.shape(x))))
-    order[first], order[second] = order[second], order[first]
+    order[dim0], order[dim1] = order[dim1], order[dim0]
     return t.row("transpose", x, axes=tuple(order))
 
 
