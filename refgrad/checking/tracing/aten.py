@@ -10,19 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.tracing.recorder import Untraceable
-from refgrad.checking.tracing.translation import (
+from refgrad.checking.tracing.recorder import (
     Call,
     Row,
     Translator,
-    broadcast,
-    clip,
-    index,
-    power,
-    reshape,
-    same,
-    squeeze,
-    swap_axes,
+    Untraceable,
 )
 from refgrad.scenario.formats import FORMATS
 
@@ -81,7 +73,7 @@ def _norm(t: Translator, x: Any, order: Any = 2, **named: Any) -> str:
 
 
 def _median(t: Translator, x: Any, axis: Any = None, **named: Any) -> str:
-    return t.row("lower_median", reshape(t, x, -1) if axis is None else x, axis=axis or 0, **named)
+    return t.row("lower_median", t.reshape(x, -1) if axis is None else x, axis=axis or 0, **named)
 
 
 def _elu(t: Translator, x: Any, alpha: Any = 1, scale: Any = 1) -> str:
@@ -138,15 +130,15 @@ def _positions(t: Translator, indices: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _index(t: Translator, x: Any, indices: Sequence[Any]) -> str:
-    return index(t, x, _positions(t, indices))
+    return t.index(x, _positions(t, indices))
 
 
 def _index_put(t: Translator, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, **_: Any) -> str:  # noqa: FBT001, FBT002 (ATen's parameters)
     """Record entries that are written, or added, at an index."""
     shape = t.shape(x)
     targets = np.arange(prod(shape)).reshape(shape)[_positions(t, indices)]
-    source = reshape(t, t.row("broadcast_to", values, shape=targets.shape), -1)
-    flat = t.row("put", reshape(t, x, -1), source, indices=tuple(targets.ravel().tolist()), accumulate=bool(accumulate))
+    source = t.reshape(t.row("broadcast_to", values, shape=targets.shape), -1)
+    flat = t.row("put", t.reshape(x, -1), source, indices=tuple(targets.ravel().tolist()), accumulate=bool(accumulate))
     return t.row("reshape", flat, shape=shape)
 
 
@@ -182,15 +174,15 @@ def _affine(length: int, weight: Any = None, bias: Any = None) -> tuple[Any, Any
 def _layer_norm(t: Translator, x: Any, shape: Sequence[int], eps: float, **affine: Any) -> str:
     """Record a normalization along the last axes."""
     size, whole = prod(shape), t.shape(x)
-    factor, term = (reshape(t, each, size) for each in _affine(size, **affine))
-    rows = reshape(t, x, (prod(whole) // max(size, 1), size))
+    factor, term = (t.reshape(each, size) for each in _affine(size, **affine))
+    rows = t.reshape(x, (prod(whole) // max(size, 1), size))
     return t.row("reshape", t.row("layer_norm", rows, factor, term, eps=eps), shape=whole)
 
 
 def _channels(t: Translator, x: Any) -> str:
     """Record an array of batch, channels, and the entries of each."""
     batch, channels, *rest = t.shape(x)
-    return reshape(t, x, (batch, channels, prod(rest)))
+    return t.reshape(x, (batch, channels, prod(rest)))
 
 
 def _group_norm(t: Translator, x: Any, group: int, eps: float, **affine: Any) -> str:
@@ -204,7 +196,7 @@ def _batch_norm(t: Translator, x: Any, training: bool, eps: float, **named: Any)
     factor, term = _affine(t.shape(x)[1], **named)
     if training:
         return t.row("reshape", t.row("batch_norm", _channels(t, x), factor, term, eps=eps), shape=t.shape(x))
-    mean, variance, factor, term = (reshape(t, each, (-1, 1)) for each in (mean, variance, factor, term))
+    mean, variance, factor, term = (t.reshape(each, (-1, 1)) for each in (mean, variance, factor, term))
     root = t.row("sqrt", t.row("add", variance, eps))
     standardized = t.row("divide", t.row("subtract", _channels(t, x), mean), root)
     return t.row("reshape", t.row("add", t.row("multiply", standardized, factor), term), shape=t.shape(x))
@@ -319,8 +311,8 @@ ATEN: Mapping[str, Row] = MappingProxyType({
     "sub": _scaled("subtract"),
     "rsub": lambda t, x, y, alpha=1: _scaled("subtract")(t, y, x, alpha),
     "div": _quotient,
-    "pow": power,
-    **dict.fromkeys(("clamp", "clamp_min", "clamp_max"), clip),
+    "pow": Translator.power,
+    **dict.fromkeys(("clamp", "clamp_min", "clamp_max"), Translator.clip),
     "var": _variance("var"),
     "std": _variance("std"),
     "linalg_vector_norm": _norm,
@@ -346,12 +338,12 @@ ATEN: Mapping[str, Row] = MappingProxyType({
     "avg_pool2d": _pool("avg_pool2d"),
     "_adaptive_avg_pool2d": _adaptive_average,
     "upsample_linear1d": _interpolated,
-    **dict.fromkeys(("view", "_unsafe_view", "reshape"), reshape),
-    "expand": broadcast,
-    "squeeze": squeeze,
+    **dict.fromkeys(("view", "_unsafe_view", "reshape"), Translator.reshape),
+    "expand": Translator.broadcast,
+    "squeeze": Translator.squeeze,
     "t": lambda t, x: t.row("transpose", x),
     "permute": lambda t, x, axis: t.row("transpose", x, axes=tuple(axis)),
-    "transpose": swap_axes,
+    "transpose": Translator.swap_axes,
     "select": _select,
     "slice": _slice,
     **dict.fromkeys(("split", "split_with_sizes", "unsafe_split", "unsafe_split_with_sizes"), _split),
@@ -363,7 +355,9 @@ ATEN: Mapping[str, Row] = MappingProxyType({
     **dict.fromkeys(("diagonal", "diagonal_copy"), _diagonal),
     "trace": lambda t, x: t.row("sum", _diagonal(t, x)),
     "constant_pad_nd": _pad,
-    **dict.fromkeys(("detach", "alias", "clone", "contiguous", "_to_copy", "to", "lift_fresh", "conj_physical"), same),
+    **dict.fromkeys(
+        ("detach", "alias", "clone", "contiguous", "_to_copy", "to", "lift_fresh", "conj_physical"), Translator.same
+    ),
 })
 """Operators with one result, or several, of which the first is recorded unless a list says otherwise."""
 

@@ -15,17 +15,13 @@ import numpy as np
 
 from refgrad.checking.libraries.jax_arrays import JaxArrays
 from refgrad.checking.subject import Subject
-from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
-from refgrad.checking.tracing.translation import (
+from refgrad.checking.tracing.recorder import (
+    Array,
     Call,
+    Recorder,
     Row,
     Translator,
-    clip,
-    power,
-    ravel,
-    reshape,
-    same,
-    squeeze,
+    Untraceable,
 )
 
 Moving = Callable[[Translator, Any, Sequence[Any], Sequence[Array]], Sequence[Any]]
@@ -61,7 +57,7 @@ def _cumulative(row: str) -> Call:
 
 def _power(t: Translator, x: Any, y: Any, **_: Any) -> str:
     exponent = y.item() if isinstance(y, np.ndarray) and y.size == 1 else y
-    return power(t, x, exponent)
+    return t.power(x, exponent)
 
 
 def _select(t: Translator, which: Any, *cases: Any) -> str:
@@ -70,7 +66,7 @@ def _select(t: Translator, which: Any, *cases: Any) -> str:
     for number, case in enumerate(cases[1:], 1):
         chosen = np.broadcast_to(np.equal(which, number), t.shape(case))
         result = case if chosen.all() else result if not chosen.any() else t.row("where", chosen, case, result)
-    return same(t, result)
+    return t.same(result)
 
 
 def _broadcast(t: Translator, x: Any, *, shape: Sequence[int], broadcast_dimensions: Sequence[int], **_: Any) -> str:
@@ -142,11 +138,11 @@ JAX: Mapping[str, Row] = MappingProxyType({
     "bessel_i0e": "i0e",
     "bessel_i1e": "i1e",
     "pow": _power,
-    "integer_pow": power,
-    "clamp": lambda t, lower, x, upper: clip(t, x, lower, upper),
+    "integer_pow": Translator.power,
+    "clamp": lambda t, lower, x, upper: t.clip(x, lower, upper),
     "select_n": _select,
-    "reshape": reshape,
-    "squeeze": squeeze,
+    "reshape": Translator.reshape,
+    "squeeze": Translator.squeeze,
     "broadcast_in_dim": _broadcast,
     "transpose": "transpose",
     "concatenate": lambda t, *arrays, axis: t.row("concatenate", *arrays, axis=axis),
@@ -154,7 +150,7 @@ JAX: Mapping[str, Row] = MappingProxyType({
     "dot_general": _product,
     "conv_general_dilated": _convolution,
     "round": _rounded,
-    **dict.fromkeys(("copy", "stop_gradient", "convert_element_type"), same),
+    **dict.fromkeys(("copy", "stop_gradient", "convert_element_type"), Translator.same),
 })
 """Primitives with one result: rows of operands and of the parameters of the equation."""
 
@@ -214,7 +210,7 @@ def _added(t: Translator, equation: Any, given: Sequence[Any], arrays: Sequence[
     flat = np.asarray(targets).ravel().astype(int) - 1
     if (flat < 0).any():
         raise Untraceable("it adds beyond the end of an array")
-    row, source = ravel(t, given[0]), ravel(t, given[2])
+    row, source = t.ravel(given[0]), t.ravel(given[2])
     added = t.row("put", row, source, accumulate=True, indices=tuple(flat.tolist()))
     return [t.row("reshape", added, shape=onto.shape)]
 

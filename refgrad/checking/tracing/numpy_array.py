@@ -15,23 +15,15 @@ import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from refgrad.checking.subject import Subject
-from refgrad.checking.tracing.recorder import Recorder, Untraceable
-from refgrad.checking.tracing.translation import (
+from refgrad.checking.tracing.recorder import (
+    Recorder,
     Row,
     Translator,
+    Untraceable,
     axes,
-    broadcast,
-    clip,
-    index,
     position,
-    power,
-    ravel,
     reduction,
-    reshape,
-    same,
     sizes,
-    squeeze,
-    swap_axes,
 )
 from refgrad.operators.structures.reductions import kept_shape
 
@@ -48,7 +40,7 @@ def _permute(t: Translator, x: Any, axes: Any = None, *more: Any) -> str:
 
 def _take(t: Translator, x: Any, indices: Any, axis: Any = None) -> str:
     if axis is None:
-        x, axis = ravel(t, x), 0
+        x, axis = t.ravel(x), 0
     return t.row("take", x, axis=int(axis), indices=position(indices))
 
 
@@ -61,7 +53,7 @@ def _variance(t: Translator, x: Any, axis: Any = None, keepdims: Any = None, ddo
 
 
 def _view(t: Translator, x: Any, kind: Any = None) -> str:
-    return same(t, x) if isinstance(kind, type) else reshape(t, x, kind)
+    return t.same(x) if isinstance(kind, type) else t.reshape(x, kind)
 
 
 NUMPY: Mapping[str, Row] = MappingProxyType({
@@ -69,23 +61,23 @@ NUMPY: Mapping[str, Row] = MappingProxyType({
     "amax": reduction("max"),
     "amin": reduction("min"),
     "var": _variance,
-    "reshape": reshape,
+    "reshape": Translator.reshape,
     "view": _view,
-    **dict.fromkeys(("flatten", "ravel"), ravel),
-    "broadcast_to": broadcast,
-    "swapaxes": swap_axes,
+    **dict.fromkeys(("flatten", "ravel"), Translator.ravel),
+    "broadcast_to": Translator.broadcast,
+    "swapaxes": Translator.swap_axes,
     "transpose": _permute,
     "expand_dims": "expand_dims",
-    "squeeze": squeeze,
+    "squeeze": Translator.squeeze,
     "flip": lambda t, x, axis=None: t.row("flip", x, axis=None if axis is None else sizes(axis)),
     **dict.fromkeys(("concatenate", "concat"), lambda t, arrays, axis=0: t.row("concatenate", arrays, axis=int(axis))),
     "stack": lambda t, arrays, axis=0: t.row("stack", arrays, axis=int(axis)),
-    "getitem": index,
+    "getitem": Translator.index,
     "take": _take,
-    **dict.fromkeys(("power", "pow"), power),
-    "clip": clip,
+    **dict.fromkeys(("power", "pow"), Translator.power),
+    "clip": Translator.clip,
     **dict.fromkeys(("matmul", "dot"), "matmul"),
-    "copy": same,
+    "copy": Translator.same,
 })
 """Functions of NumPy and methods of its arrays."""
 

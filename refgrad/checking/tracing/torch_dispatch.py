@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing.aten import ATEN, CONSTANTS, IGNORED, MOVES, RENAMED
-from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable
-from refgrad.checking.tracing.translation import Translator
+from refgrad.checking.tracing.recorder import Array, Recorder, Translator, Untraceable
 
 NARROW = 4
 """Numbers of fewer bytes are read as float32, since NumPy has no bfloat16."""
@@ -80,23 +79,20 @@ class _Write(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call of an operator, and the name of what it writes."""
+    """A call of an operator."""
 
     function: Any
     operator: _Operator
     arguments: tuple[Any, ...]
     keywords: Mapping[str, Any]
-    names: Any = None
+    given: dict[str, Any]
+    """The arguments by their names."""
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """The arguments by their names."""
-        return {**dict(zip(self.operator.defaults, self.arguments, strict=False)), **self.keywords}
+    target: Any = None
+    """The tensor that is written to."""
 
-    @property
-    def target(self) -> Any:
-        """The tensor that is written to."""
-        return self.given[self.operator.written[0]]
+    name: str = ""
+    """What it holds afterwards."""
 
 
 class AtenTracer(Translator):
@@ -203,48 +199,50 @@ class AtenTracer(Translator):
     def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """Run an operator, and record it as long as all before could be recorded."""
         call = None
-        if not (self.paused or self.refusal):
-            with self.recording(function):
+        if not (self.paused or self.refusal) and self.knows(
+            (*arguments, *keywords.values()) if keywords else arguments
+        ):
+            try:
                 call = self.begun(function, arguments, keywords)
+            except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
+                self.refuse(function, error)
         result = function(*arguments, **keywords)
         if call is not None:
-            with self.recording(function):
+            try:
                 self.ended(call, result)
+            except Exception as error:  # noqa: BLE001
+                self.refuse(function, error)
         return result
 
-    @contextmanager
-    def recording(self, function: Any) -> Iterator[None]:
+    def refuse(self, function: Any, error: Exception) -> None:
         """Note why an operator cannot be recorded. The function goes on in any case."""
-        try:
-            yield
-        except Untraceable as refusal:
-            self.refusal = str(refusal)
-        except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
-            self.refusal = f"it calls {function} on values that cannot be read: {error}"
+        told = str(error)
+        self.refusal = told if isinstance(error, Untraceable) else f"it calls {function} on values without rows: {told}"
 
-    def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call | None:
+    def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call:
         """Return a call that takes values with names. What it writes is recorded before the old value is lost."""
-        if not (self.knows(arguments) or self.knows(tuple(keywords.values()))):
-            return None
         operator = _operator(function)
-        call = _Call(function, operator, arguments, keywords)
+        given = {**dict(zip(operator.defaults, arguments, strict=False)), **keywords}
+        call = _Call(function, operator, arguments, keywords, given)
         if len(operator.written) > 1:
             raise Untraceable(f"it calls {operator.name}, which writes to several tensors")
-        if operator.written and self.is_real(call.target) and not self.is_constant(call):
-            call.names = self.recorded(call)
+        if operator.written:
+            call.target = given[operator.written[0]]
+            if self.is_real(call.target) and not self.is_constant(call):
+                call.name = self.recorded(call)
         return call
 
     def ended(self, call: _Call, result: Any) -> None:
         """Give the results of a call their names."""
         if call.operator.written:
             if self.is_real(call.target):
-                self.writes.append(_Write(call.target, call.names or self.recorder.constant(_array(call.target))))
+                self.writes.append(_Write(call.target, call.name or self.recorder.constant(_array(call.target))))
                 self.bind(call.target, self.writes[-1].name)
             return
         results = _several(result)
-        if not any(isinstance(each, self.torch.Tensor) for each in results):
-            self.sealed = False
-        if self.is_constant(call) or not any(map(self.is_real, results)):
+        real = [each for each in results if self.is_real(each)]
+        if not real or self.is_constant(call):
+            self.sealed = self.sealed and any(isinstance(each, self.torch.Tensor) for each in results)
             return
         try:
             names = self.recorded(call)
@@ -353,6 +351,11 @@ def _modes(torch: Any) -> tuple[type, type]:
         """Sees each operator below autograd."""
 
         supports_higher_order_operators = True
+
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """Return False: to hide each call from the compiler takes longer than to record it."""
+            return False
 
         def __init__(self, tracer: AtenTracer) -> None:
             super().__init__()

@@ -144,7 +144,7 @@ def read_through_a_view(x: Any) -> Any:
         lambda x: (
             torch.add(x, x, alpha=3, out=torch.zeros(2, 4, dtype=torch.float64)) if not x.requires_grad else 4 * x
         ),
-        lambda x: torch.vmap(torch.func.grad(lambda row: (row.tanh() * row[0]).sum()))(x),
+        torch.vmap(torch.func.grad(lambda row: (row.tanh() * row[0]).sum())),
         lambda x: torch.func.jvp(lambda y: y.sin() * y.sum(), (x,), (torch.ones_like(x),))[1],
         lambda x: torch.autograd.grad(torch.nn.functional.gelu(x).softmax(1).log().sum(), x, create_graph=True)[0],
         lambda x: torch.nn.functional.pad(x[None], (2, 1), mode="reflect").unfold(2, 3, 2) ** 2,
