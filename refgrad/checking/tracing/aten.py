@@ -352,6 +352,7 @@ ATEN: Mapping[str, Row] = MappingProxyType({
     **dict.fromkeys(("index_put", "_index_put_impl"), _index_put),
     **{name: _scattered(name) for name in ("scatter_reduce", "index_reduce")},
     "copy": _copy,
+    "fill": lambda t, x, value: _copy(t, x, value),  # noqa: PLW0108 (by its name in ATen)
     **dict.fromkeys(("diagonal", "diagonal_copy"), _diagonal),
     "trace": lambda t, x: t.row("sum", _diagonal(t, x)),
     "constant_pad_nd": _pad,
@@ -387,8 +388,7 @@ IGNORED = frozenset({
 
 CONSTANTS = frozenset({
     "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like", "new_empty",
-    "new_zeros", "new_ones", "new_full", "zero", "fill", "normal", "uniform", "bernoulli", "exponential", "random",
-    "new_empty_strided", "log_normal", "cauchy", "geometric",
+    "new_zeros", "new_ones", "new_full", "zero_", "fill_", "normal_", "uniform_", "bernoulli_", "exponential_",
 })  # fmt: skip
 """Operators whose result does not depend on the entries of their first argument."""
 

@@ -53,6 +53,7 @@ class _Operator(NamedTuple):
     name: str
     defaults: Mapping[str, Any]
     written: tuple[str, ...]
+    is_constant: bool
 
 
 @cache
@@ -63,7 +64,7 @@ def _operator(function: Any) -> _Operator:
     written = tuple(each.name for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write)
     name = schema.name.removeprefix("aten::").removeprefix("prims::").removeprefix("special_")
     defaults = {each.name: each.default_value for each in schema.arguments}
-    return _Operator(name.removesuffix("_") if written else name, defaults, written)
+    return _Operator(name.removesuffix("_") if written else name, defaults, written, name in CONSTANTS)
 
 
 class _Unnamed(Untraceable):
@@ -110,7 +111,10 @@ class AtenTracer(Translator):
         """Name of each tensor by its id, empty if no row gives it, and the number of writes that were made before."""
 
         self.kept: list[Any] = []
-        """The tensors with names, so that no other tensor gets their ids."""
+        """The tensors that are known, so that no other tensor gets their ids."""
+
+        self.constants: set[int] = set()
+        """Ids of tensors that do not change with the inputs nearby, as comparisons do not."""
 
         self.writes: list[_Write] = []
         self.paused = False
@@ -155,7 +159,7 @@ class AtenTracer(Translator):
         if name == "":
             raise _Unnamed("it uses a result that the operator table does not have")
         if name is None:
-            self.sealed = False
+            self.sealed = self.sealed and id(value) in self.constants
             name = self.recorder.constant(_array(value))
         writes = self.writes_to(value, since)
         for write in writes:
@@ -199,9 +203,7 @@ class AtenTracer(Translator):
     def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """Run an operator, and record it as long as all before could be recorded."""
         call = None
-        if not (self.paused or self.refusal) and self.knows(
-            (*arguments, *keywords.values()) if keywords else arguments
-        ):
+        if not (self.paused or self.refusal):
             try:
                 call = self.begun(function, arguments, keywords)
             except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
@@ -219,8 +221,10 @@ class AtenTracer(Translator):
         told = str(error)
         self.refusal = told if isinstance(error, Untraceable) else f"it calls {function} on values without rows: {told}"
 
-    def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call:
+    def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call | None:
         """Return a call that takes values with names. What it writes is recorded before the old value is lost."""
+        if not self.knows((*arguments, *keywords.values()) if keywords else arguments):
+            return None
         operator = _operator(function)
         given = {**dict(zip(operator.defaults, arguments, strict=False)), **keywords}
         call = _Call(function, operator, arguments, keywords, given)
@@ -242,7 +246,10 @@ class AtenTracer(Translator):
         results = _several(result)
         real = [each for each in results if self.is_real(each)]
         if not real or self.is_constant(call):
-            self.sealed = self.sealed and any(isinstance(each, self.torch.Tensor) for each in results)
+            tensors = [each for each in results if isinstance(each, self.torch.Tensor)]
+            self.sealed = self.sealed and bool(tensors)
+            self.kept += tensors
+            self.constants.update(map(id, tensors))
             return
         try:
             names = self.recorded(call)
@@ -254,7 +261,7 @@ class AtenTracer(Translator):
 
     def is_constant(self, call: _Call) -> bool:
         """Return True if the result depends on no entry of a tensor with a name."""
-        return call.operator.name in CONSTANTS and not self.knows((*call.arguments[1:], *call.keywords.values()))
+        return call.operator.is_constant and not self.knows((*call.arguments[1:], *call.keywords.values()))
 
     def recorded(self, call: _Call) -> Any:
         """Record a call and return the name of its result, or the names of several."""
@@ -284,6 +291,8 @@ class AtenTracer(Translator):
             sources.append(value)
             return self.torch.arange(start, start + value.numel(), dtype=self.torch.float64).reshape(value.shape)
 
+        if "value" in call.given:
+            raise Untraceable(f"it calls {call.operator.name} with a number")
         given = {key: labelled(value) for key, value in call.keywords.items()}
         labels = call.function(*map(labelled, call.arguments), **given)
         return self.entries(sources, labels.numpy())

@@ -89,6 +89,7 @@ def test_an_assignment_to_a_part_is_recognized() -> None:
     ("function", "reason"),
     [
         (lambda x: torch.fft.fft(x).abs(), "it calls _fft_r2c"),
+        (lambda x: x.scatter(0, torch.tensor([[0]]), 2.0) * x, "it calls scatter with a number"),
         (lambda x: x + float(x.sum().detach().item() > 0), "it calls item, which takes a value out of the calculation"),
     ],
 )
