@@ -141,7 +141,7 @@ def _step(step: Given | Applied) -> Leaf | Apply:
 def _storable(array: Array) -> Array:
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
-    if array.dtype not in (np.float64, np.float32, np.bool_):
+    if array.dtype.char not in "df?":
         raise Untraceable(f"it uses an array of {array.dtype}")
     return array
 
@@ -181,14 +181,17 @@ class Translator:
 
     def translate(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Record a call and return the name of its result, or a list of names. Raise Untraceable if it has no row."""
+        renamed = self.renamed
+        named = {renamed.get(key, key): value for key, value in keywords.items() if value is not None}
+        for key in self.ignored & named.keys():
+            del named[key]
+        return self.call(name, arguments, named)
+
+    def call(self, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Record a call with parameters by the names of the table, as ``translate`` does."""
         row = self.rows.get(name) or elementwise_names().get(name)
         if row is None:
             raise Untraceable(f"it calls {name}, which the operator table does not have")
-        named = {
-            self.renamed.get(key, key): value
-            for key, value in keywords.items()
-            if value is not None and key not in self.ignored
-        }
         try:
             if isinstance(row, str):
                 return self.row(row, *arguments, **named)
@@ -198,10 +201,10 @@ class Translator:
 
     def row(self, operator: str, *arguments: Any, **named: Any) -> str:
         """Record an operator. Arguments are recorded names or values; named ones are attributes if it has such."""
-        known = operator_table()[operator]
-        attributes = {key: self.plain(named.pop(key)) for key in known.attribute_names if key in named}
+        attribute_names, variadic = _parameters(operator)
+        attributes = {key: self.plain(named.pop(key)) for key in attribute_names if key in named}
         values = [*arguments, *named.values()]
-        if known.argument_names == ("arrays",) and len(values) == 1:
+        if variadic and len(values) == 1:
             (values,) = values
         return self.recorder.apply(operator, list(map(self.named, values)), attributes)
 
@@ -290,6 +293,13 @@ class Translator:
         for axis in new_axes:
             result = self.row("expand_dims", result, axis=axis)
         return result
+
+
+@cache
+def _parameters(operator: str) -> tuple[tuple[str, ...], bool]:
+    """Return the names of an operator's attributes, and whether it takes any number of arrays."""
+    row = operator_table()[operator]
+    return row.attribute_names, row.argument_names == ("arrays",)
 
 
 @cache

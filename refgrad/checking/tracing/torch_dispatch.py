@@ -48,10 +48,13 @@ def trace(subject: Subject, recorder: Recorder) -> tuple[str, ...]:
 
 
 class _Operator(NamedTuple):
-    """What the schema of an ATen operator says: its parameters in order with their defaults, and those it writes to."""
+    """What the schema of an ATen operator says.
+
+    Each parameter has its name in the table, empty if it is ignored, and its default.
+    """
 
     name: str
-    defaults: Mapping[str, Any]
+    parameters: Mapping[str, tuple[str, Any]]
     written: tuple[str, ...]
     is_constant: bool
 
@@ -63,8 +66,11 @@ def _operator(function: Any) -> _Operator:
         raise Untraceable(f"it calls {function}, which the operator table does not have")
     written = tuple(each.name for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write)
     name = schema.name.removeprefix("aten::").removeprefix("prims::").removeprefix("special_")
-    defaults = {each.name: each.default_value for each in schema.arguments}
-    return _Operator(name.removesuffix("_") if written else name, defaults, written, name in CONSTANTS)
+    parameters = {
+        each.name: ("" if each.name in IGNORED else RENAMED.get(each.name, each.name), each.default_value)
+        for each in schema.arguments
+    }
+    return _Operator(name.removesuffix("_") if written else name, parameters, written, name in CONSTANTS)
 
 
 class _Unnamed(Untraceable):
@@ -100,8 +106,6 @@ class AtenTracer(Translator):
     """Knows the names of tensors, and records the operators that are called with such."""
 
     rows = ATEN
-    renamed = RENAMED
-    ignored = IGNORED
 
     def __init__(self, torch: Any, recorder: Recorder) -> None:
         """Know no tensor."""
@@ -202,12 +206,17 @@ class AtenTracer(Translator):
 
     def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """Run an operator, and record it as long as all before could be recorded."""
+        if (
+            self.paused
+            or self.refusal
+            or not (self.knows(arguments) or (keywords and self.knows([*keywords.values()])))
+        ):
+            return function(*arguments, **keywords)
         call = None
-        if not (self.paused or self.refusal):
-            try:
-                call = self.begun(function, arguments, keywords)
-            except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
-                self.refuse(function, error)
+        try:
+            call = self.begun(function, arguments, keywords)
+        except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
+            self.refuse(function, error)
         result = function(*arguments, **keywords)
         if call is not None:
             try:
@@ -221,12 +230,10 @@ class AtenTracer(Translator):
         told = str(error)
         self.refusal = told if isinstance(error, Untraceable) else f"it calls {function} on values without rows: {told}"
 
-    def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call | None:
+    def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call:
         """Return a call that takes values with names. What it writes is recorded before the old value is lost."""
-        if not self.knows((*arguments, *keywords.values()) if keywords else arguments):
-            return None
         operator = _operator(function)
-        given = {**dict(zip(operator.defaults, arguments, strict=False)), **keywords}
+        given = {**dict(zip(operator.parameters, arguments, strict=False)), **keywords}
         call = _Call(function, operator, arguments, keywords, given)
         if len(operator.written) > 1:
             raise Untraceable(f"it calls {operator.name}, which writes to several tensors")
@@ -244,8 +251,8 @@ class AtenTracer(Translator):
                 self.bind(call.target, self.writes[-1].name)
             return
         results = _several(result)
-        real = [each for each in results if self.is_real(each)]
-        if not real or self.is_constant(call):
+        real = list(map(self.is_real, results))
+        if not any(real) or self.is_constant(call):
             tensors = [each for each in results if isinstance(each, self.torch.Tensor)]
             self.sealed = self.sealed and bool(tensors)
             self.kept += tensors
@@ -254,9 +261,11 @@ class AtenTracer(Translator):
         try:
             names = self.recorded(call)
         except _Unnamed:
-            names = []
-        for tensor, name in zip_longest(results, [names] if isinstance(names, str) else names, fillvalue=""):
-            if self.is_real(tensor):
+            names = ""
+        for tensor, name, has_name in zip_longest(
+            results, [names] if type(names) is str else names, real, fillvalue=""
+        ):
+            if has_name:
                 self.bind(tensor, name)
 
     def is_constant(self, call: _Call) -> bool:
@@ -269,14 +278,14 @@ class AtenTracer(Translator):
             return self.moved(call)
         if call.operator.name.endswith(("_backward", "_backward_data")):
             return self.decomposed(call)
-        given = {key: value for key, value in call.given.items() if not self.is_default(call, key, value)}
-        return self.translate(call.operator.name, (), given)
-
-    def is_default(self, call: _Call, key: str, value: Any) -> bool:
-        """Return True if an argument is what it would be without being given; no axes mean all."""
-        if isinstance(value, self.torch.Tensor):
-            return False
-        return bool(value == call.operator.defaults[key]) or (key == "dim" and value == [])
+        named = {}
+        for given, value in call.given.items():
+            key, default = call.operator.parameters[given]
+            if key and value is not None and (isinstance(value, self.torch.Tensor) or value != default):
+                named[key] = value
+        if named.get("axis") == []:  # no axes mean all
+            del named["axis"]
+        return self.call(call.operator.name, (), named)
 
     def moved(self, call: _Call) -> str:
         """Record where each entry comes from, as the operator itself says of numbers of entries."""
@@ -325,7 +334,11 @@ def _array(tensor: Any) -> Array:
 
 
 def _memory(tensor: Any) -> int:
-    return tensor.untyped_storage()._cdata  # type: ignore[no-any-return]  # noqa: SLF001 (its identity)
+    """Return what identifies the memory of a tensor, 0 if it has none of its own."""
+    try:
+        return tensor.untyped_storage()._cdata  # type: ignore[no-any-return]  # noqa: SLF001 (its identity)
+    except (NotImplementedError, RuntimeError):
+        return 0
 
 
 def _positions(tensor: Any) -> npt.NDArray[np.int64]:
@@ -340,7 +353,7 @@ def _positions(tensor: Any) -> npt.NDArray[np.int64]:
 def _modes(torch: Any) -> tuple[type, type]:
     """Return the modes of PyTorch that show a tracer the calls of Python and those of operators."""
 
-    class Functions(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+    class _Functions(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         """Sees the methods that take a value out of PyTorch."""
 
         def __init__(self, tracer: AtenTracer) -> None:
@@ -356,7 +369,7 @@ def _modes(torch: Any) -> tuple[type, type]:
                 self.tracer.refusal = f"it calls {name}, which takes a value out of the calculation"
             return func(*args, **(kwargs or {}))
 
-    class Operators(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
+    class _Operators(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
         """Sees each operator below autograd."""
 
         supports_higher_order_operators = True
@@ -374,4 +387,4 @@ def _modes(torch: Any) -> tuple[type, type]:
             del types
             return self.tracer.run(func, args, kwargs or {})
 
-    return Functions, Operators
+    return _Functions, _Operators
