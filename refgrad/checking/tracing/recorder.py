@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.checking.pullbacks import Pullback
-from refgrad.interpreter import keywords, numpy_forward
+from refgrad.interpreter import numpy_forward
 from refgrad.operators import Operator, OperatorError, operator_table
 from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, ScenarioError, Slice
+from refgrad.scenario.attributes import check_value
 
 Array = npt.NDArray[Any]
 Call = Callable[..., Any]
@@ -44,14 +45,12 @@ class Given(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """An operator with its arguments, and its attributes as values of Python."""
+    """An operator with its arguments, and its attributes as values of Python. The step is made when it is needed."""
 
     name: str
     operator: Operator
     arguments: tuple[str, ...]
     attributes: Mapping[str, Any]
-    step: Apply | None
-    """The step of the scenario, which is made at once if there are attributes to check."""
 
 
 class Recorder:
@@ -101,15 +100,15 @@ class Recorder:
         name = self.fresh("a")
         names = tuple(arguments)
         try:
-            bound, step = row.bind(attributes or {}), None
+            bound = row.bind(attributes or {})
             if row.formula is not None and None in bound.values():
                 raise Untraceable(f"it calls {operator} with a number that is left open")
-            if bound:
-                step = Apply(name, operator, names, tuple((k, _storable_attribute(v)) for k, v in bound.items()))
+            for value in bound.values():
+                check_value(_storable_attribute(value))
             self.values[name] = np.asarray(numpy_forward(row)(*(self.values[a] for a in arguments), **bound))
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
-        self.steps.append(Applied(name, row, names, {} if step is None else keywords(step), step))
+        self.steps.append(Applied(name, row, names, bound))
         terms = self._terms(arguments)
         self.work += self.values[name].size * terms
         self.terms += terms
@@ -135,7 +134,8 @@ class Recorder:
 def _step(step: Given | Applied) -> Leaf | Apply:
     if isinstance(step, Given):
         return Leaf(step.name, Constant.of(step.array), step.requires_grad)
-    return step.step or Apply(step.name, step.operator.name, step.arguments, ())
+    attributes = tuple((name, _storable_attribute(value)) for name, value in step.attributes.items())
+    return Apply(step.name, step.operator.name, step.arguments, attributes)
 
 
 def _storable(array: Array) -> Array:
