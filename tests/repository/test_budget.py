@@ -18,14 +18,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 6837, "report": 4660, "checking": 4493, "generation": 4249, "native": 4104, "operators": 3089,
+    "grading": 6837, "report": 4660, "checking": 4446, "generation": 4249, "native": 4104, "operators": 3089,
     "engine": 2818, "oracles": 1565, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
     "adapters": 452, "interpreter": 375, ".": 342, "strategies": 124,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
-MODULES = 501
-CHOSEN_NUMBERS = 768
+MODULES = 498
+CHOSEN_NUMBERS = 764
 SHARED_CLASS_NAMES = 37
 REPEATED_STRETCHES = 18
 
