@@ -1,4 +1,4 @@
-"""Checks that an installed refgrad, away from its checkout, finds its data and its engines."""
+"""Check that refgrad, installed outside of its checkout, finds its data and its engines."""
 
 import sys
 from importlib.resources import files
@@ -11,7 +11,7 @@ from refgrad.specification import specs_directory
 
 
 def main() -> None:
-    """Exit with a sentence about the first thing that is missing."""
+    """Exit with a message about the first part that is missing."""
     package = Path(refgrad.__file__ or "").parent
     if not package.is_relative_to(sys.prefix):
         raise SystemExit(f"this is not the installed package, but {package}")

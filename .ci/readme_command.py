@@ -1,6 +1,6 @@
-"""Which command does README.md give for this purpose? Printed, so that what runs in CI is what readers are told to run.
+"""Print a command of README.md by its name, so that CI runs the command that README.md gives.
 
-In README.md a command is a fenced block of bash right below a marker: an HTML comment that says `command:` and a name.
+In README.md a command is a fenced block of bash directly below a marker: an HTML comment with `command:` and a name.
 
     python .ci/readme_command.py tests
 """
@@ -16,7 +16,7 @@ BLOCK = re.compile(
 
 
 def commands(text: str) -> dict[str, str]:
-    """Every marked command of a README, by its name."""
+    """Return every marked command of a README by name."""
     found = [(block["name"], block["command"]) for block in BLOCK.finditer(text)]
     names = [name for name, _ in found]
     if len(set(names)) < len(names):
@@ -25,7 +25,7 @@ def commands(text: str) -> dict[str, str]:
 
 
 def main() -> None:
-    """Print the command that is asked for; exit with a sentence if README.md has none of that name."""
+    """Print the requested command, or exit with a message if README.md has no command of that name."""
     if len(sys.argv) != 2:  # noqa: PLR2004 (the script and one name)
         raise SystemExit("usage: readme_command.py NAME")
     known = commands(README.read_text(encoding="utf-8"))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from refgrad.lifecycle import Policy
     from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter, read_adapter, spell
     from refgrad.native.engine import reproduce, start
+    from refgrad.report.document import Report, ReportError, read_report
     from refgrad.scenario import Scenario, ScenarioError, parse
 
     __version__: str
@@ -25,6 +26,8 @@ __all__ = [
     "FunctionalAdapter",
     "GradientError",
     "Policy",
+    "Report",
+    "ReportError",
     "Scenario",
     "ScenarioError",
     "TapeAdapter",
@@ -34,28 +37,23 @@ __all__ = [
     "examine",
     "parse",
     "read_adapter",
+    "read_report",
     "reproduce",
     "spell",
     "start",
 ]
 
-_HOMES: Mapping[str, str] = MappingProxyType({
-    "AdapterError": "refgrad.native.adapter",
-    "FunctionalAdapter": "refgrad.native.adapter",
-    "GradientError": "refgrad.checking",
-    "Policy": "refgrad.lifecycle",
-    "Scenario": "refgrad.scenario",
-    "ScenarioError": "refgrad.scenario",
-    "TapeAdapter": "refgrad.native.adapter",
-    "Verdict": "refgrad.grading.judging.verdict",
-    "check_gradients": "refgrad.checking",
-    "examine": "refgrad.grading.judging.examination",
-    "parse": "refgrad.scenario",
-    "read_adapter": "refgrad.native.adapter",
-    "reproduce": "refgrad.native.engine",
-    "spell": "refgrad.native.adapter",
-    "start": "refgrad.native.engine",
+_HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "refgrad.checking": ("GradientError", "check_gradients"),
+    "refgrad.grading.judging.examination": ("examine",),
+    "refgrad.grading.judging.verdict": ("Verdict",),
+    "refgrad.lifecycle": ("Policy",),
+    "refgrad.native.adapter": ("AdapterError", "FunctionalAdapter", "TapeAdapter", "read_adapter", "spell"),
+    "refgrad.native.engine": ("reproduce", "start"),
+    "refgrad.report.document": ("Report", "ReportError", "read_report"),
+    "refgrad.scenario": ("Scenario", "ScenarioError", "parse"),
 })
+"""Modules of the public names."""
 
 
 if not TYPE_CHECKING:  # so that type checkers still report unknown names
@@ -63,9 +61,9 @@ if not TYPE_CHECKING:  # so that type checkers still report unknown names
     def __getattr__(name: str) -> object:
         """Import a public name from its module and return it. Raise AttributeError for any other name."""
         if name == "__version__":
-            value: object = _installed_version()
-        elif name in _HOMES:
-            value = getattr(importlib.import_module(_HOMES[name]), name)
+            value: object = importlib.import_module("refgrad.specification").installed_version()
+        elif home := next((module for module, names in _HOMES.items() if name in names), None):
+            value = getattr(importlib.import_module(home), name)
         else:
             raise AttributeError(f"module 'refgrad' has no attribute {name!r}")
         globals()[name] = value
@@ -75,12 +73,3 @@ if not TYPE_CHECKING:  # so that type checkers still report unknown names
 def __dir__() -> list[str]:
     """Return all names, loaded or not."""
     return sorted({*globals(), *__all__})
-
-
-def _installed_version() -> str:
-    """Return the version of the installed distribution, or ``unknown`` if there is none, as in a bare checkout."""
-    metadata = importlib.import_module("importlib.metadata")
-    try:
-        return str(metadata.version("refgrad"))
-    except metadata.PackageNotFoundError:
-        return "unknown"

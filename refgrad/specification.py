@@ -49,3 +49,13 @@ def _not_found(candidates: tuple[Path, ...], *, overridden: bool) -> str:
         else f"reinstall refgrad, or set {OVERRIDE} to the folder specs/ of a checkout"
     )
     return f"found no specifications (a folder that holds operators/) at {places}: {remedy}"
+
+
+def installed_version() -> str:
+    """Return the version of the installed distribution, or ``unknown`` if there is none, as in a bare checkout."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (loaded only where it is asked for)
+
+    try:
+        return version("refgrad")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,4 +1,4 @@
-"""The judge of a function that is a scenario: a quick screen, and certified balls where it does not pass."""
+"""Judgement of gradients of functions that are scenarios: by a quick screen, and by certified balls if that fails."""
 
 from __future__ import annotations
 
@@ -8,38 +8,34 @@ from functools import cached_property
 
 import numpy as np
 
-from refgrad.checking import screening
-from refgrad.checking.discrepancy import Discrepancy, Severity
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Arrays
-from refgrad.checking.pullbacks import Seeds, SideEffectError
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Seeds, SideEffectError, Subject
 from refgrad.checking.tracing import Trace
-from refgrad.oracles import CertifiedOracle, Judgement, judge
+from refgrad.oracles import CertifiedOracle, Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.scenario import Constant
 from refgrad.scenario.formats import FORMATS
 
 SHARP = 1e-3
-"""A screen that misses larger errors, as one of halves does, is no help."""
-
+"""Largest error that a screen may miss: the screen of a function of halves misses larger ones, and is not used."""
 
 PLAIN = 2.0**-6
-"""A gradient is plainly wrong that is off by more than this part of its terms along a direction."""
+"""Least error of a plainly wrong gradient along a direction, relative to its terms."""
 
 AGREEING = 2.0**-8
-"""As long as the function changes to either side as its trace does, to this part of the terms."""
+"""Largest difference, relative to the terms, between the slope of a trace and the change of the function itself."""
 
 STEP = 2.0**-20
-"""How far the function is asked to either side: some ten digits are left of what it changes by."""
+"""Step to either side for the change of the function, which keeps some ten of its digits."""
 
 BESIDE = 2.0**-36
-"""How far beside the point the gradient is asked for once more: other numbers are rounded there."""
+"""Distance at which the gradient is computed once more, since other numbers are rounded there."""
 
 
 class CertifiedJudge:
-    """Judges by certified intervals and rounding budgets."""
+    """Judges gradients by certified intervals and rounding budgets."""
 
     method = "certified"
 
@@ -51,9 +47,9 @@ class CertifiedJudge:
         tolerance: float = 0.0,
         subject: Subject | None = None,
     ) -> None:
-        """``positions`` are those of the checked inputs among all inputs.
+        """Take the trace of a function, and the positions of the checked inputs among all inputs.
 
-        With the ``subject`` itself, what is plainly wrong need not be certified to be so.
+        If the ``subject`` is given, plainly wrong gradients are not certified.
         """
         self.subject = subject
         self.tolerance = tolerance
@@ -62,48 +58,51 @@ class CertifiedJudge:
         self.choices = choices
         self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
         self.rates: Floats | None = None
-        self.missed: float | None = None
 
     @cached_property
     def oracle(self) -> CertifiedOracle:
-        """What certifies; a gradient that passes the screen does without."""
+        """The certified oracle, which gradients that pass the screen do not need."""
         return CertifiedOracle(self.trace.scenario, self.trace.dtype)
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return what is not right, at most one entry an input; of what nothing is known, up to the first wrong one."""
+        """Return what is not right, at most one entry an input; if nothing is known, up to the first wrong one."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
         if self.missed_below(count) < SHARP:
             sweep = screening.Sweep(self.trace, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
-            if sweep.passes(
-                [(n, s) for n, s in zip(self.trace.outputs, seeds, strict=True) if s is not None], self.rounding
-            ):
+            if sweep.passes(self._seeded(seeds), self.rounding):
                 return []
         plain = self._plainly_wrong(seeds, named) if known is None else None
         if plain is not None:
             return [plain]
-        if self.trace.large:
-            return [self._undecided(position) for position in self.positions[:1]]
+        if self.trace.large:  # it would take too long to certify it entry by entry
+            return [
+                Discrepancy("inconclusive", self.positions[0], None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
+            ]
         contributions = self._contributions(seeds)
         found = []
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
             judgement = self._judge(name, gradient, contributions, narrowest=known is not None)
             if judgement.outcome != "passed":
-                discrepancy = self._discrepancy(position, judgement)
+                discrepancy = _discrepancy(position, judgement)
                 if discrepancy.failing and discrepancy.error <= self._lost(seeds):
                     continue
                 found.append(discrepancy)
-                if known is None and found[-1].failing and found[-1].relative_error > self.tolerance:
-                    return found[-1:]
+                if known is None and discrepancy.failing and discrepancy.relative_error > self.tolerance:
+                    return [discrepancy]
         return found
 
-    def _plainly_wrong(self, seeds: Seeds, gradients: Mapping[str, Array]) -> Discrepancy | None:
-        """Return what is far off along a direction along which the function itself changes as its trace does.
+    def _seeded(self, seeds: Seeds) -> list[tuple[str, Array]]:
+        """Return the outputs with a seed."""
+        return [(name, seed) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None]
 
-        Nothing at a kink is: there the function's changes to either side differ. Nor is what rounding may have left of
-        terms that cancel: that shows in no value of the function, and is another number beside the point.
+    def _plainly_wrong(self, seeds: Seeds, gradients: Mapping[str, Array]) -> Discrepancy | None:
+        """Return what is far off along a direction along which the function itself changes as its trace does, or None.
+
+        Nothing at a kink is plainly wrong: there the changes of the function to either side differ. Nor is what
+        rounding leaves of terms that cancel: it shows in no value of the function, and differs beside the point.
         """
         subject = self.subject
         if subject is None or self.tolerance or self.trace.dtype != "float64":
@@ -111,7 +110,7 @@ class CertifiedJudge:
         direction = {name: screening.random_direction(g.shape, self.choices) for name, g in gradients.items()}
         terms = np.concatenate([np.zeros(0), *((direction[name] * g).ravel() for name, g in gradients.items())])
         claimed = float(np.sum(terms))
-        truth = screening.slope(self.trace, direction, zip(self.trace.outputs, seeds, strict=True))
+        truth = screening.slope(self.trace, direction, self._seeded(seeds))
         size = float(np.sum(np.abs(terms))) + abs(truth)
         if not abs(truth - claimed) > PLAIN * size + self._unseen(seeds):
             return None
@@ -123,13 +122,12 @@ class CertifiedJudge:
         return Discrepancy("wrong", self.positions[0], None, claimed, truth, truth, f"{truth:.10g}")
 
     def _unseen(self, seeds: Seeds) -> float:
-        """Return the slope that a function may have of which rounding leaves nothing in its changes by a step."""
-        pairs = zip(self.trace.outputs, seeds, strict=True)
-        sizes = (float(np.sum(np.abs(self.trace.recorder.values[n] * s))) for n, s in pairs if s is not None)
+        """Return the largest slope of which rounding leaves nothing in the change by a step."""
+        sizes = (float(np.sum(np.abs(self.trace.recorder.values[name] * seed))) for name, seed in self._seeded(seeds))
         return ALLOWANCE * FORMATS[self.trace.dtype].unit * sum(sizes) / STEP
 
     def _claimed_beside(self, subject: Subject, direction: Mapping[str, Array], seeds: Seeds) -> float:
-        """Return what the gradient right beside the point says of a direction; not a number where there is none."""
+        """Return the slope along a direction according to the gradient beside the point, NaN if there is none."""
         try:
             found = subject.pullback(_moved(subject, BESIDE, direction)).gradients(seeds)
         except (SubjectError, SideEffectError, UnsupportedError):
@@ -138,7 +136,7 @@ class CertifiedJudge:
         return sum(float(np.sum(part * gradient)) for part, gradient in pairs if gradient is not None)
 
     def _change(self, subject: Subject, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
-        """Return how fast the function changes by a step along a direction; not a number where it has no value."""
+        """Return the difference quotient of the function along a direction, NaN if it has no value there."""
         try:
             found = subject.values(_moved(subject, step, direction))
         except SubjectError:
@@ -148,43 +146,36 @@ class CertifiedJudge:
         return sum(float(np.sum((there - value) * seed)) for there, value, seed in parts if seed is not None) / step
 
     def missed_below(self, count: int) -> float:
-        """Return the relative error that a screen of so many entries misses."""
-        if self.missed is None:
-            self.missed = screening.missed_below(self.trace.operations, count, self.rounding)
-        return self.missed
+        """Return the least relative error that a screen of so many entries never misses."""
+        return screening.missed_below(self.trace.operations, count, self.rounding)
 
     def sees_from(self, count: int) -> float | None:
-        """Return the error of one entry among so many that is never missed, if that is known beforehand."""
+        """Return the least error of one entry of so many that is never missed, or None if it is not known."""
         missed = self.missed_below(count)
         return None if self.trace.large or missed >= SHARP else missed
 
     def truths(self, seeds: Seeds) -> list[Floats]:
-        """Return the gradients by certified intervals; not numbers where there would be too many."""
+        """Return the certified gradients, or NaN if there are too many entries."""
         if self.trace.large:
             return [np.full(shape, np.nan) for shape in self.trace.shapes.values()]
         return [self.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
 
     def _lost(self, seeds: Seeds) -> float:
-        """Return what is lost where an output that a rule is made of is smaller than numbers are."""
+        """Return the error that is explained by an output, used by a rule, that underflows."""
         largest = max(float(np.max(np.abs(seed), initial=1.0)) for seed in seeds if seed is not None)
         return ALLOWANCE * FORMATS[self.trace.dtype].underflow * largest
 
     def _contributions(self, seeds: Seeds) -> tuple[tuple[str, Constant | None], ...]:
-        pairs = zip(self.trace.outputs, seeds, strict=True)
-        return tuple((name, Constant.of(seed)) for name, seed in pairs if seed is not None)
+        return tuple((name, Constant.of(seed)) for name, seed in self._seeded(seeds))
 
     def row_scales(self) -> Floats:
-        """Return how fast each entry of the outputs changes along a random direction; 1 where it does not.
+        """Return the rate of change of each entry of the outputs along a random direction, or 1 if it is zero.
 
-        The direction of a screen will do, unless it goes far along entries whose gradient is zero.
+        The direction of a screen is used, unless it moves far along entries whose gradient is zero.
         """
         if self.rates is not None:
             return self.rates
         return screening.row_scales(self.trace, self.trace.shapes, self.trace.outputs, self.choices)
-
-    def _undecided(self, position: int) -> Discrepancy:
-        """Say that a function is too large to be certified entry by entry."""
-        return Discrepancy("inconclusive", position, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
 
     def _judge(
         self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...], *, narrowest: bool
@@ -194,23 +185,22 @@ class CertifiedJudge:
             return judgement
         return judge(gradient, self.oracle.narrowest_gradient(name, contributions))
 
-    def _discrepancy(self, position: int, judgement: Judgement) -> Discrepancy:
-        entry = judgement.entry
-        assert entry is not None
-        assert judgement.outcome != "passed"
-        severity: Severity = judgement.outcome
-        return Discrepancy(
-            severity=severity,
-            input=position,
-            entry=entry.index,
-            observed=entry.observed,
-            lower=float(entry.lower),
-            upper=float(entry.upper),
-            truth=entry.interval,
-            explained=entry.budgets,
-        )
+
+def _discrepancy(position: int, judgement: Judgement) -> Discrepancy:
+    entry = judgement.entry
+    assert entry is not None
+    assert judgement.outcome != "passed"
+    return Discrepancy(
+        judgement.outcome,
+        position,
+        entry.index,
+        entry.observed,
+        float(entry.lower),
+        float(entry.upper),
+        entry.interval,
+        entry.budgets,
+    )
 
 
 def _moved(subject: Subject, step: float, direction: Mapping[str, Array]) -> Arrays:
-    """Return the point, moved by a step along a direction."""
     return tuple(array + step * part for array, part in zip(subject.point, direction.values(), strict=True))

@@ -1,61 +1,85 @@
-"""The check of one function at one point: what is asked of its gradient, and what is reported of the answers."""
+"""The check of one function at one point: seeds, backward runs, and judgement of the gradients."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import inf
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
-from refgrad.checking.differences import CHANCE_TO_MISS, DifferencesJudge
-from refgrad.checking.discrepancy import Discrepancy, Judge
+from refgrad.checking.differences import UserFunction
 from refgrad.checking.libraries.numbers import Array, Arrays
-from refgrad.checking.pullbacks import Pullback, Seeds
-from refgrad.checking.report import GradientReport, Text
-from refgrad.checking.slopes.deadline import Deadline
-from refgrad.checking.subject import Subject
+from refgrad.checking.report import GradientReport
+from refgrad.checking.subject import Pullback, Seeds, Subject
 from refgrad.checking.tracing import Recorder, Untraceable, trace
+from refgrad.oracles import Discrepancy
+from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge
 from refgrad.scenario.formats import FORMATS, least_precise, rounded
 
 Method = Literal["auto", "differences"]
+Judge: TypeAlias = CertifiedJudge | DifferencesJudge
 
-TOLD = 16
-"""So many open questions are told at most."""
+MOST_OPEN = 16
+"""Largest number of inconclusive entries in a report."""
 
 OWN_SEEDS = 4
-"""Up to this many outputs are each run backward by themselves, too."""
+"""Largest number of outputs that are each run backward separately, too."""
 
 STRETCH = 2.0**10
-"""A row of the Jacobian is weighed so many times more or less than the typical one, at most."""
+"""Largest factor between the weights of a row of the Jacobian and of a typical one."""
 
 OTHER_SEED = -0.5
-"""Multiplies a seed exactly, and a gradient with it."""
+"""Factor of the seed of a second backward: the gradient is multiplied by it exactly."""
 
 BACK = 2.0
-"""Multiplies a seed in another run."""
+"""Factor of a seed in another run."""
 
 HIDING = 6
-"""A row of the Jacobian that is so much smaller that this part of a format's bits is lost hides behind another."""
+"""Share of a format's bits: a row of the Jacobian that is smaller by so many bits is hidden by another."""
 
 REPEATABLE = 2.0**-40
-"""Relative difference allowed between two backward calls: threads may add in another order."""
+"""Largest relative difference between two backward calls: threads may add in another order."""
+
+
+class Deadline:
+    """A moment after which nothing more is begun."""
+
+    def __init__(self, seconds: float = inf) -> None:
+        """Start now."""
+        self.start(seconds)
+
+    def start(self, seconds: float) -> None:
+        """Start again."""
+        self.end = time.monotonic() + seconds
+
+    def is_over(self) -> bool:
+        """Return True if the time is used up."""
+        return time.monotonic() > self.end
+
+    @property
+    def remaining(self) -> float:
+        """Number of seconds that are left."""
+        return self.end - time.monotonic()
 
 
 @dataclass(frozen=True, slots=True)
-class Fault(Exception):  # noqa: N818 (caught where it is raised for)
-    """Something that is wrong beside the numbers."""
+class Fault(Exception):  # noqa: N818 (an internal signal)
+    """A fault other than a wrong number."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failing:
-    """An entry that is wrong, and the seeds under which it is."""
+    """A wrong entry, the seeds under which it is wrong, and the seconds that were left when it was found."""
 
     seeds: Seeds
     discrepancy: Discrepancy
+    left: float
 
 
 class Check:
@@ -69,7 +93,7 @@ class Check:
         method: Method,
         deadline: Deadline,
     ) -> None:
-        """Run the function forward, and find out who knows the truth."""
+        """Run the function forward, and choose the judge."""
         self.subject = subject
         self.choices = choices
         self.tolerance = tolerance
@@ -82,30 +106,29 @@ class Check:
             self.run_twice(method)
 
     def run_twice(self, method: Method) -> None:
-        """Run the function forward twice, the second time watched."""
+        """Run the function forward twice, and trace the second run."""
         subject = self.subject
         self.pullback = subject.pullback(subject.point)
         self.outputs = self.pullback.outputs
         subject.output_kinds = self.pullback.kinds
         self.reason = ""
         self._differences: DifferencesJudge | None = None
-        watched: Pullback | None = None
-        self.judge, watched = self.find_judge(method)
-        self.again = watched or subject.pullback(subject.point)
+        self.judge, traced = self.find_judge(method)
+        self.again = traced or subject.pullback(subject.point)
         self.varying = self.changed(self.again.outputs)
-        if watched is not None and self.varying is not None:  # what is compiled rounds otherwise
+        if traced is not None and self.varying is not None:  # compiled code is rounded differently
             self.again = subject.pullback(subject.point)
             self.varying = self.changed(self.again.outputs)
 
     def find_judge(self, method: Method) -> tuple[Judge, Pullback | None]:
-        """Return who knows the truth, the certified oracle where the function can be traced, and the run for that."""
+        """Return the judge, a certified one if the function can be traced, and the run that was traced."""
         if method != "auto":
             return self.differences, None
         recorder = Recorder()
         try:
             traced = trace(self.subject, self.outputs, self.pullback.precision, recorder)
             judge = CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance, self.subject)
-            return judge, recorder.run  # noqa: TRY300 (what is traced has come to here)
+            return judge, recorder.run  # noqa: TRY300 (only reached if the function is traced)
         except Untraceable as error:
             self.reason = str(error)
             self.pullback.precision = least_precise([self.pullback.precision, *recorder.dtypes])
@@ -113,36 +136,35 @@ class Check:
 
     @property
     def differences(self) -> DifferencesJudge:
-        """Who knows the function's values."""
+        """The judge by differences of the function's values."""
         if self._differences is None:
-            self._differences = DifferencesJudge(
-                self.subject, self.outputs, self.choices, self.pullback.precision, self.deadline
-            )
+            function = UserFunction(self.subject, self.outputs, self.pullback.precision)
+            self._differences = DifferencesJudge(function, self.choices, self.deadline.is_over)
             self._differences.tolerance = self.tolerance
         return self._differences
 
     def all_seeds(self) -> Iterator[Seeds]:
-        """Yield the seeds: two that weigh all outputs, then such of each output alone."""
+        """Yield the seeds: two that weigh all outputs, then one for each output alone."""
         active = self.pullback.active
         if not self.seedable:
             yield from (self.single(k, 0, 1.0) for k, output in enumerate(self.outputs) if output.size == 1)
             return
         dense = self.dense(active)
         yield dense
-        if sum(output.size for output, wanted in zip(self.outputs, active, strict=True) if wanted) > 1:
+        if sum(output.size for output, taken in zip(self.outputs, active, strict=True) if taken) > 1:
             yield self.balanced(dense)
-        alone = [k for k, wanted in enumerate(active) if wanted]
+        alone = [k for k, taken in enumerate(active) if taken]
         if 1 < len(alone) <= OWN_SEEDS:
             yield from (self.dense(tuple(k == each for k in range(len(active)))) for each in alone)
 
     @property
     def seedable(self) -> bool:
-        """Whether the engine lets one say with what a backward starts."""
+        """Return True if the engine accepts a seed."""
         return "seed" in self.subject.engine.adapter.features
 
-    def dense(self, wanted: Sequence[bool]) -> Seeds:
-        """Return a seed that weighs all entries of some outputs."""
-        return tuple(self.random(k) if taken else None for k, taken in enumerate(wanted))
+    def dense(self, outputs: Sequence[bool]) -> Seeds:
+        """Return seeds that weigh all entries of the chosen outputs."""
+        return tuple(self.random(k) if taken else None for k, taken in enumerate(outputs))
 
     def random(self, output: int) -> Array:
         """Return a seed of random numbers between a half and two, of either sign; never 1."""
@@ -150,13 +172,13 @@ class Check:
         return self.storable(drawn + np.copysign(0.5, drawn), output)
 
     def storable(self, seed: Array, output: int) -> Array:
-        """Return a seed in numbers that the output's dtype has."""
+        """Return a seed rounded to the output's dtype."""
         return rounded(seed, self.pullback.kinds[output].part).astype(self.outputs[output].dtype, copy=False)
 
     def balanced(self, seeds: Seeds) -> Seeds:
-        """Weigh the outputs by how slowly they change, so that no row of the Jacobian hides behind another.
+        """Weigh the outputs by the inverse of their rates of change, so that no row of the Jacobian hides another.
 
-        Where all change alike, the seeds are the same but for a factor.
+        If all change alike, the seeds are multiplied by a factor.
         """
         rates = self.judge.row_scales()
         bits = FORMATS[self.pullback.precision].bits // HIDING
@@ -179,46 +201,48 @@ class Check:
         return tuple(array if k == output else None for k in range(len(self.outputs)))
 
     def run(self) -> GradientReport | Failing:
-        """Run all checks; what is wrong is still to be explained."""
+        """Run all checks; a wrong entry is still to be explained."""
         if self.varying is not None:
             text = f"output {self.varying} differs between two calls with the same inputs: make it repeatable first"
-            return self.made("inconclusive", told=Text(text), cause="changes")
+            return self.report("inconclusive", message=text, cause="changes")
         undefined = next((k for k, output in enumerate(self.outputs) if not np.isfinite(output).all()), None)
         if undefined is not None:
             text = f"output {undefined} is not finite at this point: choose one inside of the function's domain"
-            return self.made("inconclusive", told=Text(text), cause="domain")
+            return self.report("inconclusive", message=text, cause="domain")
         try:
             found = self.check_seeds()
         except Fault as fault:
-            return self.made("wrong", told=Text(fault.message))
+            return self.report("wrong", message=fault.message)
         return self.concluded(found)
 
     def concluded(self, found: list[tuple[Seeds, Discrepancy]]) -> GradientReport | Failing:
-        """Report what was found."""
+        """Return the report on the discrepancies, or the first that fails."""
         wrong = [(seeds, d) for seeds, d in found if d.failing and d.relative_error > self.tolerance]
         if wrong:
-            return Failing(*wrong[0])
+            return Failing(*wrong[0], self.deadline.remaining)
         open_questions = tuple({(d.input, d.entry): d for _, d in found}.values())
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:
-            return self.made("inconclusive", inconclusive=open_questions[:TOLD], cause=unknown[0].cause or "noise")
+            return self.report(
+                "inconclusive", inconclusive=open_questions[:MOST_OPEN], cause=unknown[0].cause or "noise"
+            )
         if not self.seeds:
             text = "no gradient could be held against the truth in the time that there was: raise the budget"
-            return self.made("inconclusive", told=Text(text), cause="time")
-        return self.made("right", inconclusive=open_questions[:TOLD])
+            return self.report("inconclusive", message=text, cause="time")
+        return self.report("right", inconclusive=open_questions[:MOST_OPEN])
 
     def changed(self, again: Arrays) -> int | None:
-        """Return the first output that is something else the second time."""
+        """Return the first output that differs the second time, or None."""
         for k, (first, second) in enumerate(zip(self.outputs, again, strict=True)):
             if not alike(first, second):
                 return k
         return None
 
     def check_seeds(self) -> list[tuple[Seeds, Discrepancy]]:
-        """Judge the gradients under every seed, of two runs in turn; stop at the first that is wrong."""
+        """Judge the gradients of two runs, in turn, under every seed; stop at the first that is wrong."""
         found: list[tuple[Seeds, Discrepancy]] = []
         for number, seeds in enumerate(self.all_seeds()):
-            if self.deadline.over:
+            if self.deadline.is_over():
                 break
             self.seeds.append(seeds)
             if number == 0:
@@ -232,11 +256,11 @@ class Check:
         return found
 
     def other(self, number: int) -> Pullback:
-        """Return one of two runs in turn, the same where there is nothing in which they could differ."""
+        """Return one of two runs in turn, or the only one if a backward runs the function anew."""
         return self.again if number % 2 and not self.pullback.runs_by_itself else self.pullback
 
     def known(self, seeds: Seeds) -> bool:
-        """Whether the gradients of another run are those of the first, for seeds that only differ by a factor."""
+        """Return True if another run has the gradients of the first, under seeds that differ only by a factor."""
         for a, b in zip(self.seeds[0], seeds, strict=True):
             if a is not b and (a is None or b is None or (BACK * a).tobytes() != b.tobytes()):
                 return False
@@ -244,7 +268,7 @@ class Check:
         return all(alike(BACK * a, b) for a, b in zip(self.first, found, strict=True))
 
     def check_twice(self, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:
-        """Run backward twice through what was recorded, the second time with seeds whose gradient is known then."""
+        """Run backward twice through one graph, the second time with multiplied seeds, whose gradient is known then."""
         factor = OTHER_SEED if self.seedable else 1.0
         other = tuple(None if seed is None else factor * seed for seed in seeds)
         self.first = self.gradients(self.pullback, seeds)
@@ -256,7 +280,7 @@ class Check:
         return found if linear or failing(found) else found + self.check_seed(other, second)
 
     def check_seed(self, seeds: Seeds, gradients: Sequence[Array]) -> list[tuple[Seeds, Discrepancy]]:
-        """Judge the gradients under some seeds, those of a run of their own if they seem to be wrong."""
+        """Judge the gradients under some seeds; if they seem to be wrong, judge those of a new run."""
         found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
         if not failing(found):
             return found
@@ -269,18 +293,18 @@ class Check:
         return found
 
     def refuse_difference(self, gradients: Sequence[Array], again: Sequence[Array]) -> None:
-        """Raise a fault where a backward gave something else the second time."""
+        """Raise a fault if a backward gave another gradient the second time."""
         for position, a, b in zip(self.subject.positions, gradients, again, strict=True):
             if not alike(a, b):
                 name = self.subject.name_of(position)
                 raise Fault(f"the gradient of input {name} differs between two backward calls with the same seed")
 
     def fresh(self, seeds: Seeds) -> list[Array]:
-        """Return the gradients of a run of their own: some functions keep what only the last run left."""
+        """Return the gradients of a new run: some functions keep state of the last run only."""
         return self.gradients(self.subject.pullback(self.subject.point), seeds)
 
     def judged(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return what is not right; where certification says nothing, differences decide."""
+        """Return what is not right; differences decide where certification is inconclusive."""
         found = self.judge.judge(seeds, gradients, known)
         if self.judge.method != "certified":
             return found
@@ -293,7 +317,7 @@ class Check:
         ]
 
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
-        """Return the gradients, zeros where none arrive. Raises a fault for another shape or dtype than the input's."""
+        """Return the gradients, zeros for absent ones. Raises Fault if a shape or dtype is not that of the input."""
         result = []
         for position, gradient, primal in zip(
             self.subject.positions, pullback.gradients(seeds), self.subject.point, strict=True
@@ -303,14 +327,14 @@ class Check:
                 continue
             if gradient.shape != primal.shape or gradient.dtype != primal.dtype:
                 what = "shape" if gradient.shape != primal.shape else "dtype"
-                got, wanted = getattr(gradient, what), getattr(primal, what)
+                got, expected = getattr(gradient, what), getattr(primal, what)
                 name = self.subject.name_of(position)
-                raise Fault(f"the gradient of input {name} has the {what} {got}, but the input has {wanted}")
+                raise Fault(f"the gradient of input {name} has the {what} {got}, but the input has {expected}")
             result.append(gradient)
         return result
 
-    def made(self, outcome: Any, **fields: Any) -> GradientReport:
-        """Return a report with what is known of the whole check."""
+    def report(self, outcome: Any, **fields: Any) -> GradientReport:
+        """Return a report with the facts of the whole check."""
         method: Any = self.judge.method
         entries = sum(array.size for array in self.subject.point)
         judge = self.judge
@@ -329,12 +353,12 @@ class Check:
 
 
 def failing(found: Sequence[tuple[Seeds, Discrepancy]]) -> bool:
-    """Whether anything is at fault."""
+    """Return True if anything is at fault."""
     return any(discrepancy.failing for _, discrepancy in found)
 
 
 def alike(a: Array, b: Array) -> bool:
-    """Whether two arrays are the same but for the order in which threads added."""
+    """Return True if two arrays are the same up to the order in which threads add."""
     if a.shape != b.shape:
         return False
     if a.tobytes() == b.tobytes() or (a == b).all():

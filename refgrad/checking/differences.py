@@ -1,122 +1,101 @@
-"""The judge of gradients of functions of which nothing is known but their values: finite differences."""
+"""Users' functions as finite differences see them: by values only, in float64 all the way if that is possible."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from math import comb
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
-from refgrad.checking.discrepancy import Discrepancy, flattened
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.numbers import Array
-from refgrad.checking.pullbacks import Seeds, SideEffectError
-from refgrad.checking.slopes.claim import LEAST_SLOPE, Asked, Claim, weighted
-from refgrad.checking.slopes.directions import FULL_INPUTS
-from refgrad.checking.slopes.finest import scale_of, split
-from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, Floats
+from refgrad.checking.libraries.numbers import Arrays
+from refgrad.checking.subject import Seeds, SideEffectError, Subject
+from refgrad.oracles.slopes.curves import Floats
+from refgrad.oracles.slopes.directions import flattened, split
+from refgrad.oracles.slopes.slopes import SCALES, Scale
+from refgrad.scenario.formats import least_precise
 
-CHANCE_TO_MISS = 2.0**-20
-
-JITTER_POINTS = 6
-JITTER_ORDER = 3
-
-KNOWN = 1e-7
-"""Slopes are known well whose intervals are narrower than this part of them."""
-
-BESIDE = 2.0**-9
-"""How far beside a kink, relatively, the gradient has to be right for the choice at the kink to be legal."""
+AGREEMENT: Mapping[str, float] = MappingProxyType({"float64": 1e-2, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.2})
+"""Largest relative difference between a function and its run in float64 that makes them the same function."""
 
 
-class DifferencesJudge(Asked):
-    """Judges by finite differences: along random directions, and entry by entry where these leave anything open."""
+class UserFunction:
+    """A function of an engine's tensors at a point, of which values and gradients are known at other points, too.
 
-    method: str
-    tolerance = 0.0
-    """The relative error of an entry that is let pass."""
+    Values are computed in float64, if the function accepts that and has about the same values then. ``precision`` is
+    the coarsest dtype of its arithmetic.
+    """
 
-    def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return what is not right, up to the first entry that is wrong.
+    def __init__(self, subject: Subject, outputs: Arrays, precision: str = "") -> None:
+        """Take a function and its outputs at its point."""
+        self.subject, self.outputs = subject, outputs
+        self.positions = subject.positions
+        dtypes = [*(kind.part for kind in subject.kinds), *(output.dtype.name for output in outputs)]
+        self.precision = precision or least_precise(dtypes)
+        self.finest, self.arrays, self.here, self.scale = _finest(subject, outputs, self.precision)
 
-        Where nothing is known yet, a direction along which the gradient is far off will do.
-        """
-        looked_for = known is not None and known.entry is not None
-        if not self.measured:
-            if not looked_for and Claim(self, seeds, gradients).passes():
-                return []
-            if known is None and self.tolerance == 0:
-                plain = Claim(self, seeds, gradients).plainly_wrong()
-                if plain is not None:
-                    return [plain]
-            self.measure()
-        claim = Claim(self, seeds, gradients)
-        if known is not None and known.entry is not None:
-            found = claim.of(self.axis_direction(self.flat_position(known.input, known.entry)))
-            return [] if found is None else [found]
-        open_questions: dict[int, Discrepancy] = {}
-        for discrepancy in claim.discrepancies():
-            if discrepancy.failing:
-                return [discrepancy]
-            open_questions.setdefault(discrepancy.input, discrepancy)
-        return list(open_questions.values())
+    def values(self, entries: Floats) -> Floats:
+        """Return the flattened outputs at a flattened point, or NaN if there are none, or more or fewer than here."""
+        try:
+            values = flattened(self.finest.values(split(entries, self.arrays)))
+        except SubjectError:
+            return np.full(self.here.size, np.nan)
+        return values if values.size == self.here.size else np.full(self.here.size, np.nan)
 
-    def truths(self, seeds: Seeds) -> list[Array]:
-        """Return the gradients, not numbers where slopes are not known well, or where there are too many."""
-        weights = self.weights(seeds)
-        found = np.full(self.flat.size, np.nan)
-        for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS else 0):
-            if self.deadline.over:
-                break
-            if not self.measured:
-                self.measure()
-            lower, upper, _ = weighted(self.axis_direction(flat).slopes, weights)
-            if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
-                found[flat] = (lower + upper) / 2 / self.magnitude[flat]
-        return list(split(found, tuple(array.astype(np.float64) for array in self.point)))
+    def gradient(self, entries: Floats, seeds: Seeds) -> Floats | None:
+        """Return the flattened gradient at a flattened point, or None if the function does not run there."""
+        point = split(entries, self.subject.point)
+        try:
+            gradients = self.subject.pullback(point).gradients(seeds)
+        except (SubjectError, SideEffectError, UnsupportedError):
+            return None
+        return flattened([np.zeros(p.shape) if g is None else g for g, p in zip(gradients, point, strict=True)])
 
-    @cached_property
-    def coarser(self) -> DifferencesJudge:
-        """Who knows the function's values by steps for float32, the noise included."""
-        found = DifferencesJudge(self.subject, self.outputs, self.choices, "float32", self.deadline)
-        found.measure()
-        return found
+    def moved(self, entries: Floats) -> UserFunction | None:
+        """Return the function at another point, or None if it does not run there."""
+        subject = self.subject.at(split(entries, self.subject.point))
+        try:
+            return UserFunction(subject, subject.pullback(subject.point).outputs, self.precision)
+        except (SubjectError, SideEffectError, UnsupportedError):
+            return None
 
-    def jitter(self, seeds: Seeds) -> Floats:
-        """Return how much rounding moves each entry of the gradient between neighbouring points."""
-        signs = np.where(np.arange(self.flat.size) % 2 == 0, 1.0, -1.0)
-        step = scale_of(self.precision).noise_steps[0]
-        rows = []
-        for k in range(JITTER_POINTS):
-            moved = split(self.flat + k * step * signs * self.magnitude, self.subject.point)
-            try:
-                gradients = self.subject.pullback(moved).gradients(seeds)
-            except (SubjectError, SideEffectError, UnsupportedError):
-                return np.zeros(self.flat.size)
-            rows.append(
-                flattened([np.zeros(p.shape) if g is None else g for g, p in zip(gradients, moved, strict=True)])
-            )
-        differences = np.diff(np.stack(rows), JITTER_ORDER, axis=0)
-        variance = np.mean(differences**2, axis=0) / comb(2 * JITTER_ORDER, JITTER_ORDER)
-        return np.asarray(ROUNDING_SAFETY * np.sqrt(variance))
+    def coarser(self) -> UserFunction:
+        """Return the function as one that computes in float32."""
+        return UserFunction(self.subject, self.outputs, "float32")
 
-    def right_beside(self, flat: int, seeds: Seeds) -> bool:
-        """Whether the gradient by an entry is right a little to either side of the point."""
-        for side in (-BESIDE, BESIDE):
-            moved = self.flat.copy()
-            moved[flat] += side * self.magnitude[flat]
-            subject = self.subject.at(split(moved, self.subject.point))
-            try:
-                pullback = subject.pullback(subject.point)
-                gradients = [
-                    np.zeros(p.shape) if g is None else g
-                    for g, p in zip(pullback.gradients(seeds), subject.point, strict=True)
-                ]
-            except (SubjectError, SideEffectError, UnsupportedError):
-                return False
-            judge = DifferencesJudge(subject, pullback.outputs, self.choices, self.precision)
-            position, entry = self.place(flat)
-            about = Discrepancy("inconclusive", position, entry, 0.0, 0.0, 0.0, "")
-            if judge.judge(seeds, gradients, about):
-                return False
-        return True
+
+def _finest(subject: Subject, outputs: Arrays, precision: str) -> tuple[Subject, Arrays, Floats, Scale]:
+    """Return the function, its inputs and flattened outputs, and its steps.
+
+    They are in float64 if the function accepts that and has about the same values then.
+    """
+    here = flattened(outputs)
+    if precision == "float64":
+        return subject, subject.point, here, SCALES["float64"]
+    point = tuple(array.astype(np.float64) for array in subject.point)
+    for finer in _finer(subject):
+        try:
+            values = finer.values(point)
+        except SubjectError:
+            continue
+        fine = flattened(values)
+        same = [
+            v.shape == o.shape and (v.dtype == np.float64 or o.dtype.kind != "f")
+            for v, o in zip(values, outputs, strict=True)
+        ]
+        if all(same) and _agree(fine, here, AGREEMENT[precision]):
+            return finer, point, fine, SCALES["float64"]
+    return subject, subject.point, here, SCALES[precision]
+
+
+def _finer(subject: Subject) -> Iterator[Subject]:
+    raised = subject.raised()
+    if raised is not None:
+        yield raised
+    if any(kind.part != "float64" for kind in subject.kinds):
+        yield subject
+
+
+def _agree(fine: Floats, here: Floats, tolerance: float) -> bool:
+    size = min(1.0, float(np.max(np.abs(here[np.isfinite(here)]), initial=0.0)))
+    return bool(np.allclose(fine, here, rtol=tolerance, atol=tolerance * size, equal_nan=True))

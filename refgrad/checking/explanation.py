@@ -1,90 +1,74 @@
-"""What is told of a wrong gradient: the pattern of all entries, and the smallest seeds and inputs that show it."""
+"""Explanation of a wrong gradient: the pattern of all entries, and the smallest seeds and inputs that show it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
-from refgrad.checking.check import Check, Failing, Fault
-from refgrad.checking.differences import DifferencesJudge
-from refgrad.checking.discrepancy import Discrepancy, Judge, worst
+from refgrad.checking.check import Check, Failing, Fault, Judge
+from refgrad.checking.differences import UserFunction
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Arrays
 from refgrad.checking.messages import Sighting, Symptoms, simpler_points, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
-from refgrad.checking.pullbacks import Seeds, SideEffectError
-from refgrad.checking.report import GradientReport, Text
-from refgrad.checking.subject import quiet
+from refgrad.checking.report import Explanation, GradientReport
+from refgrad.checking.subject import Seeds, SideEffectError, quiet
 from refgrad.checking.tracing import Untraceable, trace
+from refgrad.oracles import Discrepancy
+from refgrad.oracles.slopes.claim import DifferencesJudge, halved
+
+Index = tuple[int, int]
+"""An output, and the flat position of an entry in it."""
 
 
 def report(check: Check) -> GradientReport:
-    """Run a check; what is wrong is explained to whom asks."""
+    """Run a check and return its report, which can be explained if it is about a wrong entry."""
     found = check.run()
     if isinstance(found, GradientReport):
         return found
-    return check.made("wrong", told=Explained(check, found))
+    return replace(check.report("wrong"), explain=lambda: explanation(check, found))
 
 
-class Explained:
-    """What is told of a wrong entry: looked for once, when it is asked for, in the time that the check had left."""
+def explanation(check: Check, found: Failing) -> Explanation:
+    """Return the message about a wrong entry and the entry, found in the time that the check had left.
 
-    def __init__(self, check: Check, found: Failing) -> None:
-        """Keep what a check found."""
-        self.check = check
-        self.found = found
-
-    @cached_property
-    def text(self) -> Text:
-        """The text and the entry; those of the check itself where the function does not run as it did then."""
-        subject = self.check.subject
-        with quiet(), self.check.deadline.taken_up(), subject.chance.kept():
-            try:
-                return Explanation(self.check).told(self.found.seeds, self.found.discrepancy)
-            except Exception:  # noqa: BLE001 (a function that does not run as it did may raise anything)
-                sighting = Sighting(self.found.discrepancy, self.found.seeds, subject.point)
-                message = wrong_entry(subject, sighting, Symptoms(), self.check.judge.method)
-                return Text(message, self.found.discrepancy)
-
-    @property
-    def message(self) -> str:
-        """The whole message."""
-        return self.text.message
-
-    @property
-    def discrepancy(self) -> Discrepancy | None:
-        """The entry that is wrong."""
-        return self.text.discrepancy
+    If the function does not run as it did during the check, they are those of the check itself.
+    """
+    check.deadline.start(found.left)
+    with quiet(), check.subject.chance.kept():
+        try:
+            return Explainer(check).explain(found.seeds, found.discrepancy)
+        except Exception:  # noqa: BLE001 (the function may raise anything now)
+            sighting = Sighting(found.discrepancy, found.seeds, check.subject.point)
+            message = wrong_entry(check.subject, sighting, Symptoms(), check.judge.method)
+            return message, found.discrepancy
 
 
-class Explanation:
-    """Runs the function of a check again until it knows what to tell."""
+class Explainer:
+    """Runs the function of a check again until its wrong entry is explained."""
 
     def __init__(self, check: Check) -> None:
-        """Explain what a check found."""
+        """Explain the result of a check."""
         self.check = check
 
-    def told(self, seeds: Seeds, discrepancy: Discrepancy) -> Text:
-        """Return what is told of a wrong entry, after finding the output and simpler inputs that show it."""
+    def explain(self, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
+        """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
         if discrepancy.entry is None:
             discrepancy = self.failing(seeds, discrepancy) or discrepancy
         symptoms = replace(self.symptoms(seeds), pattern=self.pattern(seeds))
-        if not self.check.deadline.over:
-            seeds, discrepancy = self.narrowed(seeds, discrepancy)
-        point, shown = self.simplified(seeds, discrepancy)
-        shown, missing = self.seen_again(point, seeds, shown)
-        message = wrong_entry(
-            self.check.subject, Sighting(shown, seeds, point, missing), symptoms, self.check.judge.method
-        )
-        return Text(message, discrepancy)
+        seeds, discrepancy = self.narrowed(seeds, discrepancy)
+        point, simpler = self.simplified(seeds, discrepancy)
+        simpler, missing = self.run_again(point, seeds, simpler)
+        sighting = Sighting(simpler, seeds, point, missing)
+        return wrong_entry(self.check.subject, sighting, symptoms, self.check.judge.method), discrepancy
 
     def pattern(self, seeds: Seeds) -> str:
-        """See what all entries together say, if there is the time for it."""
-        if self.check.deadline.over or self.check.judge.method == "directions":
+        """Return the pattern of all entries together, if there is time to find it."""
+        if self.check.deadline.is_over() or self.check.judge.method == "directions":
             return ""
         names = [self.check.subject.name_of(position) for position in self.check.subject.positions]
         parts = zip(
@@ -94,7 +78,7 @@ class Explanation:
         return pattern([Whole(name, g.astype(np.float64), t, x) for name, g, t, x in parts], shapes)
 
     def symptoms(self, seeds: Seeds) -> Symptoms:
-        """See what doubling the seed does."""
+        """Return the effect of doubling the seed."""
         if not self.check.seedable:
             return Symptoms()
         double = tuple(None if array is None else 2 * array for array in seeds)
@@ -104,31 +88,33 @@ class Explanation:
         return Symptoms(ignores_seed=np.allclose(twice, once), squares_seed=np.allclose(twice, 4 * once))
 
     def narrowed(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
-        """Halve the seeds until one entry of one output is left, as long as the gradient stays wrong."""
-        places = [(k, int(i)) for k, array in enumerate(seeds) if array is not None for i in np.flatnonzero(array)]
-        while len(places) > 1 and not self.check.deadline.over:
-            for half in (places[: len(places) // 2], places[len(places) // 2 :]):
-                part = self.masked(seeds, half)
-                found = self.failing(part, discrepancy)
-                if found is not None:
-                    places, seeds, discrepancy = half, part, found
-                    break
-            else:
-                return seeds, discrepancy
-        if len(places) != 1:
+        """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
+
+        def failing(half: Sequence[Index]) -> tuple[Seeds, Discrepancy] | None:
+            part = self.masked(seeds, half)
+            found = self.failing(part, discrepancy)
+            return None if found is None else (part, found)
+
+        indices = [(k, int(i)) for k, array in enumerate(seeds) if array is not None for i in np.flatnonzero(array)]
+        if self.check.deadline.is_over():
             return seeds, discrepancy
-        unit = self.check.single(*places[0], 1.0)
-        found = self.failing(unit, discrepancy)
-        return (seeds, discrepancy) if found is None else (unit, found)
+        kept, last = halved(indices, failing, self.check.deadline.is_over)
+        for output, flat in kept if len(kept) == 1 else ():
+            unit = self.check.single(output, flat, 1.0)
+            found = self.failing(unit, discrepancy)
+            if found is not None:
+                return unit, found
+        return last or (seeds, discrepancy)
 
     def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
-        """Return what is wrong under other seeds."""
-        return worst([d for d in self.check.judged(seeds, self.check.fresh(seeds), known) if d.failing])
+        """Return the worst entry under other seeds, or None if none fails."""
+        found = [d for d in self.check.judged(seeds, self.check.fresh(seeds), known) if d.failing]
+        return min(found, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
 
-    def masked(self, seeds: Seeds, places: Sequence[tuple[int, int]]) -> Seeds:
-        """Keep some entries of the seeds."""
+    def masked(self, seeds: Seeds, indices: Sequence[Index]) -> Seeds:
+        """Return the seeds with zeros in all but some entries."""
         kept: list[Array | None] = [None] * len(seeds)
-        for k, i in places:
+        for k, i in indices:
             source = seeds[k]
             assert source is not None
             if kept[k] is None:
@@ -136,21 +122,17 @@ class Explanation:
             kept[k].flat[i] = source.flat[i]  # type: ignore[union-attr]
         return tuple(kept)
 
-    def seen_again(self, point: Arrays, seeds: Seeds, shown: Discrepancy) -> tuple[Discrepancy, bool]:
-        """Return what a run by itself gives, as a program would see it, and whether no gradient arrives at all."""
-        gradient = (
-            self.check.subject
-            .at(point)
-            .pullback(point)
-            .gradients(seeds)[self.check.subject.positions.index(shown.input)]
-        )
-        if gradient is None or shown.entry is None:
-            return shown, gradient is None
-        return replace(shown, observed=float(gradient[shown.entry])), False
+    def run_again(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Discrepancy, bool]:
+        """Return the discrepancy as a program would show it that runs once, and whether no gradient arrives at all."""
+        gradients = self.check.subject.at(point).pullback(point).gradients(seeds)
+        gradient = gradients[self.check.subject.positions.index(discrepancy.input)]
+        if gradient is None or discrepancy.entry is None:
+            return discrepancy, gradient is None
+        return replace(discrepancy, observed=float(gradient[discrepancy.entry])), False
 
     def simplified(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
-        """Return the simplest inputs at which the same input's gradient is still wrong, and how."""
-        if self.check.judge.method == "directions" or self.check.deadline.over:
+        """Return the simplest inputs at which the same input's gradient is still wrong, and its discrepancy there."""
+        if self.check.judge.method == "directions" or self.check.deadline.is_over():
             return self.check.subject.point, discrepancy
         for point in simpler_points(self.check.subject.point):
             found = self.elsewhere(point, seeds, discrepancy)
@@ -159,23 +141,22 @@ class Explanation:
         return self.check.subject.point, discrepancy
 
     def elsewhere(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> Discrepancy | None:
-        """Return what is wrong with the same input's gradient at another point, if it is wrong in the same way."""
+        """Return the discrepancy at another point if the same entry is wrong there in the same way, or None."""
+        check = self.check
         try:
-            subject = self.check.subject.at(point)
+            subject = check.subject.at(point)
             pullback = subject.pullback(point)
             judge: Judge
-            if self.check.judge.method == "certified":
+            if check.judge.method == "certified":
                 traced = trace(subject, pullback.outputs, pullback.precision)
-                judge = CertifiedJudge(traced, subject.positions, self.check.choices)
+                judge = CertifiedJudge(traced, subject.positions, check.choices)
             else:
-                judge = DifferencesJudge(subject, pullback.outputs, self.check.choices, pullback.precision)
-            found = judge.judge(seeds, self.check.gradients(subject.pullback(point), seeds), discrepancy)
+                judge = DifferencesJudge(UserFunction(subject, pullback.outputs, pullback.precision), check.choices)
+            found = judge.judge(seeds, check.gradients(subject.pullback(point), seeds), discrepancy)
         except (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault):
             return None
-        return next((d for d in found if same_fault(d, discrepancy)), None)
+        return next((d for d in found if _kind(d) == _kind(discrepancy)), None)
 
 
-def same_fault(a: Discrepancy, b: Discrepancy) -> bool:
-    """Whether two are about the same entry, and of the same kind."""
-    kinds = [(d.severity, d.input, d.entry, bool(np.isfinite(d.observed))) for d in (a, b)]
-    return kinds[0] == kinds[1]
+def _kind(d: Discrepancy) -> tuple[str, int, tuple[int, ...] | None, bool]:
+    return d.severity, d.input, d.entry, math.isfinite(d.observed)

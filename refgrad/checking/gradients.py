@@ -10,27 +10,24 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking import explanation
-from refgrad.checking.check import Check, Method
+from refgrad.checking.check import Check, Deadline, Method
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.modes.forward_and_batched import batched_report, first_line, forward_report
-from refgrad.checking.modes.orders import higher_orders
-from refgrad.checking.pullbacks import SideEffectError
-from refgrad.checking.report import CAUSES, GradientError, GradientReport, Text, unsupported
+from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
+from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
 from refgrad.checking.search import is_strategy, search
-from refgrad.checking.slopes.deadline import Deadline
-from refgrad.checking.subject import Subject, quiet
+from refgrad.checking.subject import SideEffectError, Subject, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 
 BUDGET = 10.0
-"""Seconds that a check may take, unless told otherwise; the function's own calls come to an end first."""
+"""Default number of seconds that a check may take. A call of the function is not interrupted."""
 
 FAILED = "the check itself failed; please report it with what traceback.print_exception(report.raised) prints: "
-"""Before what is told of a mistake of ours."""
+"""Start of the message about an exception of the check itself."""
 
 
-def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let people say, by keyword)
+def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of other libraries have)
     function: Callable[..., Any],
     inputs: Any,
     engine: str = "torch",
@@ -48,23 +45,23 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
-    ``function`` takes tensors of the engine and returns them, both in tuples, lists, dictionaries or dataclasses if it
-    likes; a module is checked with its parameters. ``inputs`` is a tensor or a tuple of tensors, numpy arrays or
-    anything else that the function takes; what is of floating point and does not say that it needs no gradient is
-    differentiated by. A hypothesis strategy of inputs is searched for some at which the gradient is wrong, and for the
-    smallest; :func:`refgrad.strategies.points` makes one of shapes. ``engine`` is a registered engine, or
-    ``module:object`` for an adapter of one's own.
+    ``function`` takes tensors of the engine and returns tensors; both may be nested in tuples, lists, dictionaries or
+    dataclasses. A module is checked with its parameters. ``inputs`` is a tensor, or a tuple of tensors, NumPy arrays or
+    other arguments; floating-point inputs are differentiated by, unless they say that they require no gradient. If
+    ``inputs`` is a hypothesis strategy, inputs with a wrong gradient are searched for and made as small as possible;
+    :func:`refgrad.strategies.points` makes a strategy from shapes. ``engine`` is a registered engine, or
+    ``module:object`` for an adapter.
 
-    Where the function is made of operators of the table, the gradient is held against certified intervals and the
-    rounding that each entry is entitled to; elsewhere, or with ``method="differences"``, against finite differences
-    with an error estimate. Random choices follow from ``seed``. A relative error below ``tolerance`` is let pass.
-    ``budget`` is how many seconds it may take: what was looked at in that time is in the report. With ``order=2`` the
-    gradient's own gradient is checked too, and so on; with ``forward`` forward mode is, with ``batched`` gradients
-    under vmap.
+    If the function consists of operators of the table, the gradient is compared with certified intervals and the
+    rounding error that each entry may have; otherwise, or with ``method="differences"``, with finite differences and
+    their error estimates. Random choices follow from ``seed``. A relative error below ``tolerance`` passes. ``budget``
+    is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
+    the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
-    the report says the same. Raises :class:`InconclusiveError` where nothing can be said and ``strict`` is not False,
-    unless ``allow`` has the report's ``cause``. Raises AdapterError or EngineStartError where the engine cannot be had.
+    the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
+    is False or ``allow`` contains the report's ``cause``. Raises AdapterError or EngineStartError if the engine cannot
+    be loaded.
     """
     unknown = set(allow) - CAUSES
     if unknown:
@@ -81,12 +78,12 @@ def check_gradients(  # noqa: PLR0913 (what the checkers of other libraries let 
         )
     else:
         report = _report(started, function, inputs, options, budget)
-    return _answered(report, raise_exception=raise_exception, strict=strict, allow=allow)
+    return _answered(report.explained(), raise_exception=raise_exception, strict=strict, allow=allow)
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """What is asked of a gradient."""
+    """Options of a check."""
 
     seed: int
     tolerance: float
@@ -107,16 +104,15 @@ def _report(
         with quiet():
             subject = Subject(engine, function, arguments)
             with subject.chance.kept():
-                report = _asked(subject, options, deadline)
-        deadline.stop()
+                report = _checked(subject, options, deadline)
     except SideEffectError as error:
-        return GradientReport(name, "wrong", "none", 0, 0, told=Text(str(error)))
+        return GradientReport(name, "wrong", "none", 0, 0, message=str(error))
     except SubjectError as error:
-        told, raised = Text(str(error)), error.__cause__
-        return GradientReport(name, error.outcome, "none", 0, 0, told=told, cause=error.cause, raised=raised)
+        raised = error.__cause__
+        return GradientReport(name, error.outcome, "none", 0, 0, message=str(error), cause=error.cause, raised=raised)
     except UnsupportedError as error:
         return unsupported(name, str(error), error.__cause__)
-    except Exception as error:  # noqa: BLE001 (a mistake of ours says nothing of the gradient)
+    except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
         return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report
 
@@ -126,7 +122,7 @@ def _arguments(inputs: Any) -> tuple[Any, ...]:
 
 
 def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watched | None:
-    """Return what a function does at some inputs, as far as it can be watched."""
+    """Return the trace of a function at some inputs, as far as it can be traced."""
     try:
         with quiet():
             subject = Subject(engine, function, _arguments(inputs))
@@ -136,8 +132,8 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
         return None
 
 
-def _asked(subject: Subject, options: _Options, deadline: Deadline) -> GradientReport:
-    """Return the report on all that is asked, up to the first that is not right."""
+def _checked(subject: Subject, options: _Options, deadline: Deadline) -> GradientReport:
+    """Return the report on all that the options ask for, up to the first that is not right."""
     choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
     report = explanation.report(Check(subject, choices, tolerance, options.method, deadline))
     if report.outcome == "right" and options.order > 1:
@@ -150,7 +146,7 @@ def _asked(subject: Subject, options: _Options, deadline: Deadline) -> GradientR
 
 
 def _answered(report: GradientReport, *, raise_exception: bool, strict: bool, allow: Collection[str]) -> GradientReport:
-    """Return a report, or raise what it calls for."""
+    """Return a report, or raise its error."""
     report = report.allowing(allow)
     if raise_exception and not report and (strict or report.outcome == "wrong"):
         raise GradientError.of(report)
@@ -159,11 +155,11 @@ def _answered(report: GradientReport, *, raise_exception: bool, strict: bool, al
 
 @cache
 def _sequence(seed: int) -> np.random.SeedSequence:
-    """Return what the random choices of every check with a seed start from."""
+    """Return the seed sequence of the random choices of every check with a seed."""
     return np.random.SeedSequence(seed)
 
 
 @cache
 def _started(engine: str) -> Engine:
-    """Find an engine once: the search through the installed packages takes longer than a check."""
+    """Return the started engine. Finding it takes longer than a check, so it is cached."""
     return start(find_adapter(engine))

@@ -1,4 +1,4 @@
-"""The message about a wrong gradient: what, where, by how much, how to see it, and what to do."""
+"""The message about a wrong gradient: what is wrong, where, by how much, what to do, and a program that shows it."""
 
 from __future__ import annotations
 
@@ -9,38 +9,35 @@ from types import MappingProxyType
 
 import numpy as np
 
-from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
-from refgrad.checking.pullbacks import Seeds
+from refgrad.checking.patterns import NEAR
 from refgrad.checking.report import entry_text
-from refgrad.checking.subject import Subject
+from refgrad.checking.subject import Seeds, Subject
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python
 from refgrad.native.statements import Expression, Names
+from refgrad.oracles import Discrepancy
 
 PYTHON = Python()
 
 PRINTED_ENTRIES = 64
-"""Arrays with more entries than this are not printed: the program says where to put them."""
+"""Largest number of entries of an array that the program contains; larger ones are left to the reader."""
 
 SHORT_SEED = 12
-"""Up to this many entries a seed is printed in full."""
+"""Largest number of entries of a seed that is printed in full."""
 
-NEAR = 1e-6
-"""How near a ratio has to be to a telling number."""
-
-TELLING_RATIOS: Mapping[float, str] = MappingProxyType({
+KNOWN_RATIOS: Mapping[float, str] = MappingProxyType({
     -1.0: "the sign is flipped",
     2.0: "twice too large: look for a term that is added twice",
     0.5: "half as large: look for a use of the value whose gradient is overwritten or detached",
 })
-"""What it means that a gradient is so many times what it should be."""
+"""Meanings of the ratio of a gradient to the truth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Symptoms:
-    """What else is known of a wrong gradient: how it answers to doubled seeds, and the pattern of its entries."""
+    """The effect of doubled seeds on a wrong gradient, and the pattern of its entries."""
 
     ignores_seed: bool = False
     squares_seed: bool = False
@@ -49,13 +46,15 @@ class Symptoms:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A wrong entry, and what is needed to see it again: the seeds and the point."""
+    """A wrong entry, and the seeds and the point at which it is wrong.
+
+    ``missing`` is True if no gradient arrives, not even zeros.
+    """
 
     discrepancy: Discrepancy
     seeds: Seeds
     point: Arrays
     missing: bool = False
-    """Whether no gradient arrives, not even zeros."""
 
 
 def wrong_entry(subject: Subject, sighting: Sighting, symptoms: Symptoms, method: str) -> str:
@@ -86,7 +85,7 @@ def _explained(discrepancy: Discrepancy) -> str:
 
 
 def _taking_part(seeds: Seeds) -> list[tuple[int, Array]]:
-    """Return the outputs with a seed that is not 0; where none has entries, the first that is run backward."""
+    """Return the outputs with a seed other than 0, or the first that is run backward if there is none."""
     given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
     return [(k, seed) for k, seed in given if np.any(seed)] or given[:1]
 
@@ -106,7 +105,7 @@ def _output_text(seeds: Seeds) -> str:
 
 
 def advice(discrepancy: Discrepancy, symptoms: Symptoms) -> str:
-    """Return what the numbers suggest."""
+    """Return the advice that the numbers suggest."""
     if symptoms.ignores_seed:
         return "the backward does not depend on the gradient that comes in: multiply by it"
     if symptoms.squares_seed:
@@ -126,8 +125,8 @@ def _advice_on_number(observed: float, truth: float) -> str:
     if truth == 0:
         return "nothing should arrive: look for a wrong index, mask or shape on the way back"
     ratio = observed / truth
-    for telling, text in TELLING_RATIOS.items():
-        if abs(ratio - telling) < NEAR:
+    for known, text in KNOWN_RATIOS.items():
+        if abs(ratio - known) < NEAR:
             return text
     return f"compare the backward rule with the derivative; it gives {ratio:.10g} times what it should"
 
@@ -140,7 +139,7 @@ def program(subject: Subject, sighting: Sighting) -> list[str]:
     lines = [f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))]
     k, seed = _taking_part(seeds)[0]
     whole = subject.spelled(names)
-    place = "" if discrepancy.entry is None or sighting.missing else _place(subject, discrepancy)
+    index = "" if discrepancy.entry is None or sighting.missing else _index(subject, discrepancy)
     kind = subject.output_kinds[k] if subject.output_kinds else Kind(seed.dtype.name)
     cotangent = calls.seed(adapter, Expression(_seed_literal(seed, kind)), kind.dtype)
     leaf = names[discrepancy.input]
@@ -148,18 +147,18 @@ def program(subject: Subject, sighting: Sighting) -> list[str]:
     if isinstance(adapter, TapeAdapter):
         lines.append(f"outputs = {whole}")
         lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several}", cotangent)))
-        lines.append(f"print(({PYTHON.called(calls.gradient(adapter, leaf))}){place})")
+        lines.append(f"print(({PYTHON.called(calls.gradient(adapter, leaf))}){index})")
         return lines
     checked = [names[i] for i in subject.positions]
     arguments = ", ".join(checked)
     call = calls.vjp(adapter, f"lambda {arguments}: {whole}{several}", Names(tuple(checked)))
     lines.append(f"outputs, pullback = {PYTHON.called(call)}")
-    lines.append(f"print(pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]{place})")
+    lines.append(f"print(pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]{index})")
     return lines
 
 
-def _place(subject: Subject, discrepancy: Discrepancy) -> str:
-    """Return the index of an entry; behind that of a complex one stands which part it is."""
+def _index(subject: Subject, discrepancy: Discrepancy) -> str:
+    """Return code for the index of an entry, with the attribute of its part if it is complex."""
     entry = list(discrepancy.entry or ())
     part = ""
     if subject.inputs[discrepancy.input].kind.is_complex:
@@ -174,18 +173,18 @@ def _leaf(subject: Subject, i: int, point: Arrays) -> str:
     checked = i in subject.positions
     array = as_given(point[subject.positions.index(i)] if checked else given.array, given.kind)
     otherwise = f"inputs[{i}]" if subject.is_flat else f"leaves[{i}]"
-    made = calls.tensor(
+    tensor = calls.tensor(
         subject.engine.adapter,
         array=Expression(_literal(array, otherwise)),
         scalar=Expression(repr(array.item()) if array.ndim == 0 else "None"),
         dtype=given.kind.dtype,
         requires_grad=checked,
     )
-    return PYTHON.called(made)
+    return PYTHON.called(tensor)
 
 
 def _literal(array: Array, otherwise: str) -> str:
-    """Return numpy code for an array; for a large one the name under which the reader has it."""
+    """Return NumPy code for an array, or the name ``otherwise`` for a large one."""
     dtype = "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
     if array.size > PRINTED_ENTRIES:
         return otherwise
@@ -194,14 +193,14 @@ def _literal(array: Array, otherwise: str) -> str:
 
 
 def _seed_literal(seed: Array, kind: Kind) -> str:
-    """Return numpy code for a seed; one with a single entry that is not 0 is written as a row of the unit matrix."""
-    places = np.flatnonzero(seed)
-    if seed.size <= SHORT_SEED or len(places) != 1 or kind.is_complex:
+    """Return NumPy code for a seed: a row of the unit matrix if a single entry is not 0."""
+    nonzero = np.flatnonzero(seed)
+    if seed.size <= SHORT_SEED or len(nonzero) != 1 or kind.is_complex:
         return _literal(as_given(seed, kind), "seed")
-    weight = float(seed.flat[places[0]])
+    weight = float(seed.flat[nonzero[0]])
     factor = "" if weight == 1 else f"{weight!r} * "
     dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
-    return f"{factor}np.eye(1, {seed.size}, {places[0]}{dtype}).reshape({seed.shape})"
+    return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{dtype}).reshape({seed.shape})"
 
 
 def simpler_points(point: Arrays) -> Sequence[Arrays]:

@@ -1,4 +1,4 @@
-"""Patterns of a wrong gradient: what all of its entries together say of the mistake, where they leave no doubt."""
+"""Patterns of a wrong gradient: the mistake that all of its entries together show beyond doubt."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy as np
 from refgrad.checking.libraries.numbers import Array
 
 NEAR = 1e-6
-"""How near, relatively, entries have to be to be the same."""
+"""Relative tolerance for entries that are the same."""
 
 BY_CHANCE = 100
-"""A set of entries is told by their values only if so many sets of its size could have been wrong as well."""
+"""Least number of sets of wrong entries of the same size for which a condition on their values is no coincidence."""
 
 SHORTEST = 3
-"""A factor is the length of an axis only from here on: 2 is also what is added twice."""
+"""Least length of an axis that explains a factor: a factor of 2 may also be a term that is added twice."""
 
 SINGLE, LOST = 2.0**-22, 2.0**-40
-"""Between these relative errors lies what float32 leaves of a number."""
+"""Bounds of the relative error of numbers that were rounded to float32."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
-    """The gradient of one input under some seeds, as it is claimed and as it is, and the input itself."""
+    """The claimed and the true gradient of one input under some seeds, and the input itself."""
 
     name: str
     claimed: Array
@@ -35,30 +35,30 @@ class Whole:
 
     @property
     def right(self) -> Array:
-        """Which entries are what they should be."""
+        """Mask of the right entries."""
         return same(self.claimed, self.truth)
 
     @property
     def is_right(self) -> bool:
-        """Whether all are."""
+        """Return True if all entries are right."""
         return bool(self.right.all())
 
 
 def same(a: Array, b: Array) -> Array:
-    """Which entries of two arrays agree, relatively to themselves and to the largest."""
+    """Return the mask of entries of two arrays that agree, relative to their size and to the largest."""
     with np.errstate(all="ignore"):
         size = np.maximum(np.abs(b), NEAR * np.max(np.abs(b), initial=0.0))
         return np.asarray(np.abs(a - b) <= NEAR * size)
 
 
 def pattern(gradients: Sequence[Whole], output_shapes: Sequence[tuple[int, ...]]) -> str:
-    """Return what the entries say, or nothing where they leave any doubt."""
+    """Return the pattern of the entries, or an empty string if there is any doubt."""
     if not all(np.isfinite(g.truth).all() and np.isfinite(g.claimed).all() for g in gradients):
         return ""
-    told = next(_of_several(gradients), "")
+    several = next(_of_several(gradients), "")
     wrong = [g for g in gradients if not g.is_right]
-    if told or not wrong:
-        return told or next((text for g in gradients for text in _precision(g)), "")
+    if several or not wrong:
+        return several or next((text for g in gradients for text in _precision(g)), "")
     texts = {next(_of_one(g, output_shapes), "") for g in wrong}
     if len(texts) != 1 or "" in texts:
         return ""
@@ -74,7 +74,7 @@ def _where(wrong: Sequence[Whole], gradients: Sequence[Whole]) -> str:
 
 
 def _of_several(gradients: Sequence[Whole]) -> Iterator[str]:
-    """Yield that inputs get each other's gradients."""
+    """Yield the inputs that get each other's gradients."""
     for one, other in permutations(gradients, 2):
         if one.claimed.shape != other.truth.shape or one.is_right or same(one.truth, other.truth).all():
             continue
@@ -85,7 +85,7 @@ def _of_several(gradients: Sequence[Whole]) -> Iterator[str]:
 
 
 def _of_one(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]:
-    """Yield what is wrong with one gradient."""
+    """Yield the patterns of one gradient."""
     if g.claimed.size > 1 and not g.claimed.any():
         yield "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"
     if g.truth.ndim > 1 and g.truth.shape[-1] == g.truth.shape[-2]:
@@ -97,7 +97,7 @@ def _of_one(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]
 
 
 def _factor(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]:
-    """Yield by what factor all entries are off, where that has a name: the length of an axis, or a round number."""
+    """Yield the factor of all entries if it has a meaning: the length of an axis, or a whole number."""
     at = int(np.argmax(np.abs(g.truth)))
     if np.count_nonzero(g.truth) <= 1 or g.truth.flat[at] == 0:
         return
@@ -122,7 +122,7 @@ def _factor(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]
 
 
 def _mask(g: Whole) -> Iterator[str]:
-    """Yield from which value of the input on the entries are wrong."""
+    """Yield the value of the input above or below which the entries are wrong."""
     if g.point.shape != g.claimed.shape:
         return
     right, wrong = g.point[g.right], g.point[~g.right]
@@ -135,7 +135,7 @@ def _mask(g: Whole) -> Iterator[str]:
 
 
 def _round_number(low: float, high: float) -> str:
-    """Return the number with the fewest digits between two."""
+    """Return the number with the fewest digits between two others."""
     for digits in range(17):
         number = round((low + high) / 2, digits)
         if low <= number <= high:
@@ -144,7 +144,7 @@ def _round_number(low: float, high: float) -> str:
 
 
 def _precision(g: Whole) -> Iterator[str]:
-    """Yield that the entries are as far off as float32 would make them."""
+    """Yield that the errors are those of float32."""
     with np.errstate(all="ignore"):
         errors = np.abs(g.claimed / g.truth - 1)[g.truth != 0]
     if errors.size and float(np.median(errors)) > LOST and float(np.max(errors)) < SINGLE:

@@ -1,11 +1,12 @@
-"""A function of an engine's tensors at a point: its inputs, and its outputs as arrays of real numbers."""
+"""A function of an engine's tensors at a point: its inputs, its outputs as real arrays, and its gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from warnings import catch_warnings
 
@@ -13,24 +14,51 @@ import numpy as np
 
 from refgrad.checking.libraries import Library, SubjectError, UnsupportedError, library_of
 from refgrad.checking.libraries.chance import Chance
-from refgrad.checking.libraries.numbers import Array, Arrays, Kind
+from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near
 from refgrad.checking.libraries.trees import tree_of
-from refgrad.checking.pullbacks import Pullback, Watching, pullback_of, unwatched
+from refgrad.native import calls
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
+from refgrad.native.observation import Raised
+from refgrad.native.statements import Name
+from refgrad.scenario.formats import least_precise
 
 Make = Callable[[int, Array], Any]
-"""What makes a tensor of a checked input, whose number comes first."""
-
+"""Function that makes the tensor of a checked input from its number and its array."""
 
 NO_KIND = Kind("object")
-"""That of what is no tensor."""
+"""Kind of inputs that are no tensors."""
+
+REUSABLE = frozenset({"retain_graph", "accumulate", "zero_grad", "seed"})
+"""Features that several backward calls through one recorded graph need."""
+
+Seeds = Sequence[Array | None]
+"""The cotangent of each output; None for an output that takes no part."""
+
+Gradients = tuple[Array | None, ...]
+
+Watching = Callable[[Sequence[Any]], AbstractContextManager[Any]]
+"""Function that takes the checked inputs and returns a context in which the function under test runs."""
+
+
+def unwatched(leaves: Sequence[Any]) -> AbstractContextManager[None]:
+    """Return a context that does nothing."""
+    del leaves
+    return nullcontext()
+
+
+class SideEffectError(Exception):
+    """The function or its backward has a forbidden side effect, which the message names.
+
+    It writes to an input or a seed, or has another value when it is differentiated.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A leaf of the arguments: a tensor with its values, or anything else, which is handed on as it is.
+    """A leaf of the arguments: a tensor with its values, or another object, which is passed on unchanged.
 
-    ``name`` is what it is called: ``0``, ``0['w']``, or ``the parameter 'weight'``.
+    ``name`` is ``0``, ``0['w']``, or ``the parameter 'weight'``, for example.
     """
 
     given: Any
@@ -44,7 +72,7 @@ class Subject:
     """A function under test, an engine, and the point at which it is tested."""
 
     def __init__(self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
-        """Take copies of the inputs. Raises UnsupportedError where there is nothing to differentiate by."""
+        """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by."""
         self.engine = engine
         self.library: Library = library_of(engine)
         parameters = self.library.parameters(function)
@@ -62,13 +90,13 @@ class Subject:
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
         self.program: Any = None
-        """What the library writes down of the function, once it has been asked to."""
+        """The library's own program of the function, once it is needed."""
         self.chance = Chance(self.library)
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")
 
     def name_of(self, position: int) -> str:
-        """Name an input as its user would."""
+        """Return the name of an input."""
         return self.inputs[position].name
 
     def at(self, point: Arrays) -> Subject:
@@ -82,7 +110,7 @@ class Subject:
         return other
 
     def raised(self) -> Subject | None:
-        """Return the same function computed in float64 all the way; None where that cannot be."""
+        """Return the same function with all operations in float64, or None if that is impossible."""
         function = self.library.raised(self.function)
         if function is None:
             return None
@@ -92,11 +120,11 @@ class Subject:
 
     @property
     def is_flat(self) -> bool:
-        """Whether the leaves are the arguments themselves."""
+        """Return True if the leaves are the arguments themselves."""
         return all(place.count("[") == 1 and "." not in place for place in self.tree.places)
 
     def spelled(self, names: Sequence[str]) -> str:
-        """Return the call of the function as a program has it, with names for the leaves."""
+        """Return code for the call of the function, with names for the leaves."""
         count = len(names) - len(self.parameters)
         arguments = ", ".join(self.arguments_tree.spell(names[:count]))
         if not self.parameters:
@@ -105,7 +133,7 @@ class Subject:
         return self.library.module_call(pairs, arguments)
 
     def make(self, position: int, array: Array) -> Any:
-        """Return a new tensor for a checked input, in the precision that the array has if that is a finer one."""
+        """Return a new tensor for a checked input, in float64 if the array is, else in the dtype of the input."""
         kind = self.inputs[position].kind
         if array.dtype == np.float64 and kind.part != "float64":
             kind = Kind("complex128" if kind.is_complex else "float64", kind.strides)
@@ -120,7 +148,7 @@ class Subject:
         return self.library.read(tensor)
 
     def arguments(self, point: Arrays, make: Make | None = None) -> list[Any]:
-        """Return the leaves of the arguments at a point: new tensors for what is checked, the rest as it was given."""
+        """Return the leaves of the arguments at a point: new tensors for checked inputs, the others as given."""
         make = make or self.make
         checked = dict(zip(self.positions, point, strict=True))
         return [
@@ -133,20 +161,20 @@ class Subject:
         ]
 
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the outputs that are tensors. Raises SubjectError where the function raises or returns none."""
+        """Return the outputs that are tensors. Raises SubjectError if the function raises or returns none."""
         self.chance.again()
         given = self.tree.build([self._passed(i, argument) for i, argument in enumerate(arguments)])
         try:
             outputs = self.function(*given)
         except Exception as error:
-            if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, as to any other tensor
+            if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, which are leaves here
                 self.copied = True
                 return self.call(arguments)
             raise SubjectError(f"the function raised {type(error).__name__}: {error}") from error
         return self._tensors(outputs)
 
     def applied(self, *primals: Any) -> tuple[Any, ...]:
-        """Return the outputs as a function of the checked inputs alone; the rest is as it was given."""
+        """Return the outputs for other checked inputs; the other inputs are as given."""
         given = dict(zip(self.positions, primals, strict=True))
         return self.call(self.arguments(self.point, lambda position, _: given[position]))
 
@@ -172,23 +200,23 @@ class Subject:
         return found
 
     def values(self, point: Arrays) -> Arrays:
-        """Return the outputs at a point, as arrays."""
+        """Return the outputs at a point as arrays."""
         return tuple(map(self.read, self.call(self.arguments(point))))
 
     def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
-        """Run the function forward, so that its outputs can be run backward."""
+        """Run the function forward, and return its pullback."""
         return pullback_of(self, point, watching)
 
 
 def _name(leaf: Any) -> str:
-    """Say what a leaf is that is no tensor of numbers."""
+    """Return the type of a leaf that is no tensor of numbers, and its dtype if it has one."""
     name, dtype = type(leaf).__name__, getattr(leaf, "dtype", None)
     return name if dtype is None else f"{name} of dtype {dtype}"
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Let neither the function nor the check warn: once for all calls, each of which would take as long as this."""
+    """Suppress the warnings of the function and of the check, once for all calls, as it takes as long as a call."""
     with np.errstate(all="ignore"), catch_warnings(action="ignore"):
         yield
 
@@ -203,18 +231,236 @@ def _read_inputs(library: Library, tree: Any, parameters: dict[str, Any]) -> tup
 
 
 def _checked(library: Library, leaves: Sequence[Any], names: Sequence[str]) -> list[Input]:
-    """Read the leaves; what is of floating point is checked, but only what requires a gradient if some does."""
+    """Read the leaves. Floating-point leaves are checked; if some require a gradient, only those."""
     tensors = [library.is_tensor(leaf) for leaf in leaves]
     floats = [library.counts_floats and isinstance(leaf, float) and not any(tensors) for leaf in leaves]
     read = [
         _input(library, leaf, name, checked=True) if is_tensor or is_float else Input(leaf, name)
         for leaf, name, is_tensor, is_float in zip(leaves, names, tensors, floats, strict=True)
     ]
-    wanted = [x.checked and library.requires_grad(x.given) for x in read]
-    chosen = wanted if any(wanted) else [x.checked for x in read]
+    required = [x.checked and library.requires_grad(x.given) for x in read]
+    chosen = required if any(required) else [x.checked for x in read]
     return [x if x.checked == taken else replace(x, checked=taken) for x, taken in zip(read, chosen, strict=True)]
 
 
 def _input(library: Library, tensor: Any, name: str, *, checked: bool) -> Input:
     kind = library.kind(tensor)
     return Input(tensor, name, library.read(tensor), kind, checked and kind.floating)
+
+
+class Pullback:
+    """The function run forward once, and its gradients under any seeds."""
+
+    runs_by_itself = False
+    """True if a backward runs the function anew, so that no state is left to the next one."""
+
+    outputs: Arrays
+    kinds: tuple[Kind, ...]
+
+    def __init__(self, subject: Subject, point: Arrays, watching: Watching = unwatched) -> None:
+        """Record the function at a point."""
+        self.subject = subject
+        self.watching = watching
+        self.library = subject.library
+        self.point = point
+        self.record()
+        self.kinds = tuple(map(self.library.kind, self.tensors))
+        self.outputs = tuple(map(self.library.read, self.tensors))
+
+    @cached_property
+    def active(self) -> tuple[bool, ...]:
+        """Mask of the outputs that can be run backward.
+
+        Those are the floating ones; if the engine says which of these were recorded, only those, if there are any.
+        """
+        floating = tuple(kind.floating for kind in self.kinds)
+        recorded = tuple(
+            is_floating and bool(getattr(tensor, "requires_grad", True))
+            for tensor, is_floating in zip(self.tensors, floating, strict=True)
+        )
+        return recorded if any(recorded) else floating
+
+    @cached_property
+    def precision(self) -> str:
+        """Coarsest dtype of the inputs, the outputs and the values between them."""
+        dtypes = {self.library.kind(leaf).part for leaf in self.leaves} | {kind.part for kind in self.kinds}
+        dtypes.update(self.library.inner_dtypes(self.subject, self.tensors))
+        return least_precise(dtypes)
+
+    def record(self) -> None:
+        """Run the function forward."""
+        self.arguments = self.subject.arguments(self.point)
+        self.leaves = [self.arguments[i] for i in self.subject.positions]
+        with self.watching(self.leaves):
+            self.tensors = self.subject.call(self.arguments)
+        self.refuse_writes("the function")
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the gradient of each checked input, None if there is none.
+
+        Raises SubjectError if the backward raises, and SideEffectError if it writes to an input or a seed.
+        """
+        raise NotImplementedError
+
+    def seeded(self, seeds: Seeds) -> Iterator[tuple[int, Array, Any]]:
+        """Yield the outputs with a seed, each with its seed as an array and as a tensor."""
+        for k, seed in enumerate(seeds):
+            if seed is not None and getattr(self.tensors[k], "requires_grad", True):
+                yield k, seed, self.library.seed(seed, self.kinds[k])
+
+    @contextmanager
+    def backward_from(self, output: int) -> Iterator[None]:
+        """Convert exceptions of the backward. If there is no backward at all, it is unsupported."""
+        try:
+            yield
+        except (SubjectError, UnsupportedError):
+            raise
+        except Exception as error:
+            raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
+            if raised.is_refusal or self.subject.engine.adapter.refuses(raised.text):
+                raise UnsupportedError(f"the backward from output {output} is not there: {error}") from error
+            raise SubjectError(f"the backward from output {output} raised {raised.text}", backward=True) from error
+
+    def refuse_writes(self, who: str) -> None:
+        """Raise SideEffectError if an input has changed."""
+        for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
+            if not _unchanged(self.library.values(leaf), array):
+                raise SideEffectError(f"{who} writes to input {self.subject.name_of(i)}")
+
+    def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
+        """Raise SideEffectError if a seed has changed."""
+        expected = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
+        if not _same(expected, self.library.values(tensor)):
+            raise SideEffectError(f"the backward writes to the seed of output {output}")
+
+
+class DirectPullback(Pullback):
+    """Pullback of a library that returns gradients without storing them in the leaves."""
+
+    def __init__(self, subject: Subject, point: Arrays, watching: Watching = unwatched) -> None:
+        """Record the function at a point."""
+        super().__init__(subject, point, watching)
+        self.returned: list[tuple[int, Any, Array]] = []
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the gradients of all outputs at once."""
+        taking_part = list(self.seeded(seeds))
+        if not taking_part:
+            return (None,) * len(self.leaves)
+        outputs, arrays, tensors = zip(*taking_part, strict=True)
+        with self.backward_from(outputs[0]):
+            found = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
+        for i, earlier, array in self.returned:
+            if not _same(self.library.read_gradient(earlier), array):
+                what = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
+                raise SideEffectError(f"the backward writes to {what}")
+        for k, array, tensor in zip(outputs, arrays, tensors, strict=True):
+            self.refuse_written_seed(tensor, array, k)
+        self.refuse_writes("the backward")
+        result = tuple(None if each is None else self.library.read_gradient(each) for each in found)
+        triples = zip(self.subject.positions, found, result, strict=True)
+        self.returned = [(i, each, array) for i, each, array in triples if array is not None]
+        return result
+
+
+class TapePullback(Pullback):
+    """Pullback of an engine that runs the outputs backward one by one and stores gradients in the leaves."""
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the gradients, from one recorded graph if the engine can reuse it."""
+        adapter = self.subject.engine.adapter
+        assert isinstance(adapter, TapeAdapter)
+        totals: list[Array | None] = [None] * len(self.leaves)
+        reusable = adapter.features >= REUSABLE
+        for k, seed in enumerate(seeds):
+            if seed is None or not getattr(self.tensors[k], "requires_grad", True):
+                continue
+            if not reusable:
+                self.record()
+            self.backward(adapter, k, seed)
+            if not reusable:
+                totals = [_sum(total, new) for total, new in zip(totals, self.collect(adapter), strict=True)]
+        if reusable:
+            totals = self.collect(adapter)
+            for leaf in self.leaves:
+                self.subject.engine.evaluate(calls.zero_grad(adapter, "leaf"), leaf=leaf)
+        self.refuse_writes("the backward")
+        return tuple(totals)
+
+    def backward(self, adapter: TapeAdapter, output: int, seed: Array) -> None:
+        """Run one output backward."""
+        tensor = self.library.seed(seed, self.kinds[output])
+        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
+        with self.backward_from(output):
+            self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
+        self.refuse_written_seed(tensor, seed, output)
+
+    def collect(self, adapter: TapeAdapter) -> list[Array | None]:
+        """Read the gradients of the leaves."""
+        gradient = calls.gradient(adapter, "leaf")
+        found = [self.subject.engine.evaluate(gradient, leaf=leaf) for leaf in self.leaves]
+        return [None if each is None else self.library.read_gradient(np.asarray(each)) for each in found]
+
+
+class FunctionalPullback(Pullback):
+    """Pullback of an engine that differentiates each output as a function of the checked inputs."""
+
+    runs_by_itself = True
+
+    def __init__(self, subject: Subject, point: Arrays, watching: Watching = unwatched) -> None:
+        """Run the function at a point."""
+        super().__init__(subject, point, watching)
+        self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return the sums over the outputs."""
+        totals: list[Array | None] = [None] * len(self.subject.positions)
+        for k, seed, tensor in self.seeded(seeds):
+            totals = [_sum(total, new) for total, new in zip(totals, self.pulled(k, seed, tensor), strict=True)]
+        return tuple(totals)
+
+    def pulled(self, output: int, seed: Array, tensor: Any) -> list[Array]:
+        """Return the gradients of one output."""
+        engine = self.subject.engine
+        assert isinstance(engine.adapter, FunctionalAdapter)
+
+        def single(*primals: Any) -> Any:
+            return self.subject.applied(*primals)[output]
+
+        with self.backward_from(output):
+            if output not in self.pulls:
+                call = calls.vjp(engine.adapter, "function", Name("primals"))
+                self.pulls[output] = engine.evaluate(call, function=single, primals=self.leaves)
+            value, pull = self.pulls[output]
+            cotangents = pull(tensor)
+        refuse_other_value(self.outputs[output], self.library.read(value), output, self.precision)
+        self.refuse_written_seed(tensor, seed, output)
+        self.refuse_writes("the backward")
+        return [self.library.read_gradient(cotangent) for cotangent in cotangents]
+
+
+def pullback_of(subject: Subject, point: Arrays, watching: Watching = unwatched) -> Pullback:
+    """Return the pullback for the kind of the engine."""
+    if isinstance(subject.engine.adapter, FunctionalAdapter):
+        return FunctionalPullback(subject, point, watching)
+    way = DirectPullback if subject.library.direct else TapePullback
+    return way(subject, point, watching)
+
+
+def refuse_other_value(plain: Array, value: Array, output: int, precision: str) -> None:
+    """Raise SideEffectError if an output differs by more than rounding when the function is differentiated."""
+    if value.shape != plain.shape or not near(plain, value, NEARBY_TOLERANCE[precision]):
+        raise SideEffectError(f"output {output} is another value when the function is differentiated")
+
+
+def _unchanged(values: Array, array: Array) -> bool:
+    """Return True if the values of a tensor are still those of a real array."""
+    return _same(as_real(values) if values.dtype.kind == "c" else values, array)
+
+
+def _same(a: Array, b: Array) -> bool:
+    return a.shape == b.shape and a.tobytes() == b.astype(a.dtype, copy=False).tobytes()
+
+
+def _sum(total: Array | None, new: Array | None) -> Array | None:
+    return new if total is None else total if new is None else total + new

@@ -8,39 +8,15 @@ SIGHUP, SIGINT, SIGQUIT or SIGTERM.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from refgrad.cli.commands import COMMANDS
-from refgrad.cli.failure import Failure, Status
-from refgrad.errors import UserError
-from refgrad.native.text import plain_streams
+from refgrad.cli.failure import Commands
 
 WITH_DEFAULTS: Final = frozenset({"course", "grade", "replay"})
 """Commands whose options have defaults in pyproject.toml."""
-
-
-class Commands(click.Group):
-    """A group of commands that print one line if interrupted, for invalid input, or if a file cannot be accessed."""
-
-    def main(self, *arguments: Any, **options: Any) -> Any:
-        """Run the command with control characters escaped in all that it prints."""
-        with plain_streams():
-            return super().main(*arguments, **options)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Raise Failure for an interrupt, a UserError, or an OSError other than BrokenPipeError."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise Failure("interrupted", Status.INTERRUPTED) from error
-        except BrokenPipeError:
-            raise
-        except UserError as error:
-            raise Failure(str(error), Status.WRONG_USAGE) from error
-        except OSError as error:
-            raise Failure(str(error), Status.BROKEN) from error
 
 
 @click.group(cls=Commands, commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

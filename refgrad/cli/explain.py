@@ -11,7 +11,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.statements.behaviours import Behaviour
-from refgrad.grading.checks.statements.claim_checks import ClaimCheck
+from refgrad.grading.checks.statements.claims import ClaimCheck
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.signature import domain, edge, signature
 from refgrad.pytest_plugin.options import ITEM

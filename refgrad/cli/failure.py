@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import Any
 
 import click
 
 from refgrad.errors import EngineStartError, UserError
-from refgrad.native.text import plain_line
+from refgrad.native.text import plain_line, plain_streams
 
 
 class Status(IntEnum):
@@ -46,3 +47,25 @@ def told_in_one_line() -> Iterator[None]:
         raise Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START) from error
     except (UserError, OSError) as error:
         raise Failure(str(error), Status.WRONG_USAGE) from error
+
+
+class Commands(click.Group):
+    """A group of commands that print one line if interrupted, for invalid input, or if a file cannot be accessed."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command with control characters escaped in all that it prints."""
+        with plain_streams():
+            return super().main(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raise Failure for an interrupt, a UserError, or an OSError other than BrokenPipeError."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Failure("interrupted", Status.INTERRUPTED) from error
+        except BrokenPipeError:
+            raise
+        except UserError as error:
+            raise Failure(str(error), Status.WRONG_USAGE) from error
+        except OSError as error:
+            raise Failure(str(error), Status.BROKEN) from error

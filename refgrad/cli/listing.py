@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from refgrad.cli.commands.suite import Listed
+from refgrad.cli.commands import Listed
 from refgrad.cli.failure import told_in_one_line
 
 Row = tuple[str, str, str]
@@ -51,7 +51,7 @@ def _checks() -> Iterator[Row]:
 
 
 def _features() -> Iterator[Row]:
-    from refgrad.native.adapter.features import FEATURES
+    from refgrad.native.adapter import FEATURES
 
     for name, meaning in FEATURES.items():
         yield name, "", meaning

@@ -1,14 +1,58 @@
-"""Options that several commands share."""
+"""Options that several commands share, and types of arguments that reject invalid names and paths at once."""
 
 from __future__ import annotations
 
 import os
-from typing import Final
+from pathlib import Path
+from typing import Final, TextIO
 
 import click
 
-from refgrad.cli.parameters import engine_name, file_path
+from refgrad.cli.failure import Failure, Status
 from refgrad.grading.checks.settings import EFFORTS
+from refgrad.native.engine_names import unknown_engine
+from refgrad.native.text import plain_line
+
+LONGEST_SCENARIO: Final = 4_000_000
+"""Largest number of characters of a scenario. One of 100,000 entries, the most that are shown, has 2,500,000."""
+
+
+def engine_name(text: str) -> str:
+    """Return the name of an engine. Raises Failure if no engine has it."""
+    if problem := unknown_engine(text):
+        raise Failure(problem, Status.WRONG_USAGE)
+    return text
+
+
+def file_path(text: str | Path) -> Path:
+    """Return a path that was typed, or is a default. Raises BadParameter if it cannot be the name of a file."""
+    if "\0" in str(text):
+        raise click.BadParameter(f"{plain_line(str(text))!r} is no name of a file")
+    return Path(text)
+
+
+def existing_path(text: str) -> Path:
+    """Return the path of a file or folder. Raises Failure if there is none, BadParameter if the path is invalid."""
+    path = file_path(text)
+    try:
+        found = path.exists()
+    except OSError:
+        found = False
+    if not found:
+        raise Failure(f"{path}: there is no such file or folder", Status.WRONG_USAGE)
+    return path
+
+
+def text_of(file: TextIO) -> str:
+    """Return the text of a file. Raises Failure if it is not UTF-8 or is too long."""
+    try:
+        text = file.read(LONGEST_SCENARIO + 1)
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file.name} is not a text in UTF-8: {error.reason}", Status.WRONG_USAGE) from error
+    if len(text) > LONGEST_SCENARIO:
+        raise Failure(f"{file.name} has more than {LONGEST_SCENARIO:,} characters", Status.WRONG_USAGE)
+    return text
+
 
 MOST_WORKERS: Final = 8
 

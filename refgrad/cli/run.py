@@ -1,17 +1,21 @@
-"""``refgrad run``: print an engine's behaviour on one scenario next to the expected one."""
+"""``refgrad run`` and ``refgrad replay``: run one scenario, or one check again, and print what is found."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.errors import suggestion
+from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.examination import compare_step, confront
-from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.interpreter import bounded_values
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Prediction, Value, lower, required_features
 from refgrad.native.adapter import find_adapter
@@ -20,6 +24,9 @@ from refgrad.native.observation import Observation
 from refgrad.native.text import plain_line, plain_text
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, Step, parse
+
+if TYPE_CHECKING:
+    from refgrad.pytest_plugin.options import GradeOptions
 
 
 def run_scenario(text: str, engine: str, python: str | None = None, *, program: bool) -> Status:
@@ -118,3 +125,47 @@ def _shown(observation: Observation) -> str:
         return f"raises {observation.error_text}"
     array: Any = observation.array
     return "runs, or shows nothing" if array is None else f"shows {array.tolist()}"
+
+
+MOST: Final = 20_000
+"""Largest number of characters of a verdict that are printed."""
+
+
+def replay_check(name: str, options: GradeOptions) -> Status:
+    """Run one check on an engine, print its verdict, and return the status."""
+    from refgrad.pytest_plugin.conformance import EngineSession
+    from refgrad.pytest_plugin.options import ITEM
+    from refgrad.pytest_plugin.plan import Plan
+    from refgrad.report.narration import failure_text
+
+    with told_in_one_line():
+        check = check_named(name.removeprefix(ITEM))
+        plan = Plan.of(replace(options, select=(escape(check.id),)))
+        session = EngineSession(plan, {})
+        try:
+            verdict = session.verdict(check)
+        finally:
+            session.end()
+    click.echo(f"{plan.title}\n{plain_text(failure_text(plan.script(verdict)), MOST)}")
+    return Status.FAILED if verdict.failed else Status.PASSED
+
+
+def replay_report(name: str, engine: str, report: Path, python: str | None, *, program: bool) -> Status:
+    """Run the scenario of the check or scenario id ``name`` in a report, or the check if the report has no scenario."""
+    from refgrad.pytest_plugin.options import ITEM, GradeOptions
+    from refgrad.report.document import read_report
+
+    document = read_report(report)
+    found = _found(name.removeprefix(ITEM), document.verdicts, report)
+    if not found.scenario:
+        return replay_check(found.id, GradeOptions(engine, document.profile, document.seed, python=python))
+    click.echo(f"{found.id}, scenario {found.scenario_id}:")
+    return run_scenario(found.scenario, engine, python, program=program)
+
+
+def _found(name: str, verdicts: Sequence[Verdict], report: Path) -> Verdict:
+    for verdict in verdicts:
+        if name in {verdict.id, verdict.scenario_id}:
+            return verdict
+    meant = suggestion(name, [verdict.id for verdict in verdicts])
+    raise Failure(f"{report} has no check and no scenario {name!r}{meant}", Status.WRONG_USAGE)

@@ -13,9 +13,10 @@ from difflib import get_close_matches
 from math import inf, nan, pi
 from typing import Any
 
+import numpy as np
+
 from refgrad.engine import autograd
 from refgrad.engine.autograd import grad
-from refgrad.engine.functions.composites import composite_functions
 from refgrad.engine.functions.creation import (
     arange,
     as_tensor,
@@ -40,14 +41,12 @@ from refgrad.engine.functions.creation import (
     zeros_like,
 )
 from refgrad.engine.functions.discrete import discrete_functions
-from refgrad.engine.functions.dtypes import bool, double, float16, float32, float64, half, int32, int64, long  # noqa: A004 (PyTorch's names)
 from refgrad.engine.functions.methods import install_methods
-from refgrad.engine.functions.spelling import spelled_functions
+from refgrad.engine.functions.spelling import composite_functions, spelled_functions
 from refgrad.engine.graph.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.recording import record_operators
-from refgrad.engine.pictures.drawing import draw
-from refgrad.engine.pictures.tree import print_graph
+from refgrad.engine.pictures import draw, print_graph
 from refgrad.engine.replay.recorded import record
 from refgrad.operators import operator_table
 
@@ -96,6 +95,13 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+float16 = half = np.dtype(np.float16)
+float32 = np.dtype(np.float32)
+float64 = double = np.dtype(np.float64)
+int32 = np.dtype(np.int32)
+int64 = long = np.dtype(np.int64)
+bool = np.dtype(np.bool_)
 
 _operators = record_operators(operator_table())
 _spelled = spelled_functions(operator_table(), _operators)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine import errors
-from refgrad.engine.graph.hooks import Watch
 from refgrad.engine.graph.modes import RECORDING
-from refgrad.engine.graph.node import AccumulateGrad, GraphNode
+from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Watch
 from refgrad.engine.graph.sweep import Cotangents, Sweep
 from refgrad.engine.graph.tensor import Tensor
 

@@ -86,9 +86,9 @@ TOO_LARGE_TO_DRAW = (
     "the graph has {count:,} nodes, and more than {limit:,} are no picture: draw what leads to an earlier tensor, use "
     "print_graph(tensor), or give draw() another limit."
 )
-NO_LAYOUT = (
-    "drawing needs something that lays out graphs, and neither Graphviz nor igraph is installed: "
-    "pip install 'refgrad[draw]', or install Graphviz so that its program dot is found. The text for it is .dot."
+NO_GRAPHVIZ = (
+    "drawing needs Graphviz, and its program dot was not found: install Graphviz (https://graphviz.org/download), or "
+    "give the text .dot to any program that reads the DOT language."
 )
 
 

@@ -1,17 +1,19 @@
-"""The generator of random graphs."""
+"""The generator of random graphs, and their coverage: operators, pairs of operators, shapes, fan-out and depth."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
 from refgrad.generation.choices import Choices, SeededChoices
-from refgrad.generation.draft.application import apply_operator
+from refgrad.generation.draft.application import apply_operator, fresh_leaf
 from refgrad.generation.draft.backward_calls import completed
 from refgrad.generation.draft.draft import Draft
-from refgrad.generation.draft.leaves import fresh_leaf
 from refgrad.generation.profile import STANDARD, GenerationError, Profile, weighted_operators
+from refgrad.interpreter import float64_values
 from refgrad.operators import Argument, Operator
 from refgrad.operators.structure import Shape
 from refgrad.scenario import Scenario
@@ -52,7 +54,10 @@ def generate(choices: Choices, profile: Profile) -> Scenario:
         _reach_least(draft, operators)
         if choices.boolean(profile.unused_leaves):
             draft.add_leaf(fresh_leaf(choices, profile, operators[0], UNUSED, draft.base))
-        return completed(draft)
+        scenario = completed(draft)
+    if scenario is None:
+        raise GenerationError("no result is a scalar that requires grad, nor can one be reduced to such")
+    return scenario
 
 
 def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
@@ -71,3 +76,39 @@ def base_shape(choices: Choices, profile: Profile) -> Shape:
     if shape and choices.boolean(profile.empty):
         shape[choices.integer(0, rank - 1)] = 0
     return tuple(shape)
+
+
+@dataclass(slots=True)
+class Reach:
+    """Coverage of all graphs that were added.
+
+    ``pairs`` holds (producer, consumer) for each result that is an operand, and ``shapes`` the shapes of all tensors.
+    ``uses`` is the largest number of uses of one tensor as an operand, ``levels`` the length of the longest path.
+    """
+
+    operators: set[str] = field(default_factory=set)
+    pairs: set[tuple[str, str]] = field(default_factory=set)
+    shapes: set[Shape] = field(default_factory=set)
+    uses: int = 0
+    levels: int = 0
+
+    def add(self, scenario: Scenario) -> None:
+        """Add a graph."""
+        producers, levels, uses = dict[str, str](), Counter[str](), Counter[str]()
+        for step in scenario.applications:
+            self.pairs |= {(producers[name], step.operator) for name in step.arguments if name in producers}
+            producers[step.name] = step.operator
+            levels[step.name] = 1 + max(levels[name] for name in step.arguments)
+            uses.update(step.arguments)
+        self.operators.update(producers.values())
+        self.shapes.update(value.shape for value in float64_values(scenario).values())
+        self.uses = max(self.uses, *uses.values())
+        self.levels = max(self.levels, *levels.values())
+
+    def __str__(self) -> str:
+        """Return the counts in one line."""
+        operators, pairs = len(self.operators), len(self.pairs)
+        return (
+            f"{operators} operators in {pairs:,} of {operators**2:,} ordered pairs, on {len(self.shapes)} shapes, "
+            f"up to {self.uses} uses of one tensor and {self.levels} levels"
+        )

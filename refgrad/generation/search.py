@@ -36,7 +36,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchResult:
     """Number of scenarios that were tried, including the failing one, and the first failure."""
 
     examples: int
@@ -52,44 +52,18 @@ def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
     key: str = "",
     shrink_limit: int = LIMIT,
     prepare: Callable[[Sequence[Scenario]], object] | None = None,
-) -> Search:
+) -> SearchResult:
     """Try scenarios until one fails, and shrink it.
 
     At most ``max_examples`` scenarios are tried. Hypothesis draws their seeds, which depend on ``seed`` and ``key``.
     ``fails`` must return the same result whenever it is called again with a scenario. ``prepare`` is called with the
     scenarios that ``fails`` will probably be called with next. Exceptions of ``make`` and ``fails`` propagate.
     """
-    trial = _Trial(make, fails)
-    drawn = [mixed(number, seed, key) for number in drawn_seeds(seed, max_examples)]
-    failing = _first_failing(trial, drawn, prepare)
-    if failing is None:
-        return Search(trial.examples, None)
-    number, scenario = failing
-    return Search(trial.examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
-
-
-class _Trial:
-    """Tries one seed after another, and counts them."""
-
-    def __init__(self, make: Callable[[int], Scenario], fails: Fails) -> None:
-        self.make = make
-        self.fails = fails
-        self.examples = 0
-        self.ready: dict[int, Scenario] = {}
-
-    def made(self, numbers: Sequence[int]) -> list[Scenario]:
-        """Return the scenarios of seeds, up to the first that cannot be generated, and keep them for their trials."""
-        self.ready.clear()
-        with suppress(Exception):  # it is raised again when that seed is tried
-            for number in numbers:
-                self.ready[number] = self.make(number)
-        return list(self.ready.values())
-
-    def failing(self, number: int) -> Scenario | None:
-        """Return the scenario of a seed if it fails, else None."""
-        self.examples += 1
-        scenario = self.ready.pop(number, None) or self.make(number)
-        return scenario if self.fails(scenario) else None
+    seeds = [mixed(number, seed, key) for number in drawn_seeds(seed, max_examples)]
+    for examples, (number, scenario) in enumerate(_made(make, seeds, prepare), 1):
+        if fails(scenario):
+            return SearchResult(examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
+    return SearchResult(len(seeds), None)
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -97,18 +71,19 @@ def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
 
 
-def _first_failing(
-    trial: _Trial, seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None
-) -> tuple[int, Scenario] | None:
-    """Try the seeds in order, prepared in batches; return the first that fails, with its scenario, or None."""
+def _made(
+    make: Callable[[int], Scenario], seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None
+) -> Iterator[tuple[int, Scenario]]:
+    """Yield the seeds with their scenarios, prepared in batches up to the first that cannot be generated."""
     for batch in batches(seeds):
+        ready: dict[int, Scenario] = {}
         if prepare is not None:
-            prepare(trial.made(batch))
+            with suppress(Exception):  # it is raised again when that seed is tried
+                for number in batch:
+                    ready[number] = make(number)
+            prepare(list(ready.values()))
         for number in batch:
-            scenario = trial.failing(number)
-            if scenario is not None:
-                return number, scenario
-    return None
+            yield number, ready[number] if number in ready else make(number)
 
 
 def mixed(number: int, seed: int, key: str) -> int:

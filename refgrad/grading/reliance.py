@@ -13,25 +13,27 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, get_args
 
-from refgrad.generation import Meeting, Profile, meeting, operator_scenario, without_gradients_of
-from refgrad.grading.checks.isolation.alone import (
+from refgrad.generation import Meeting, Profile, meeting, operator_scenario
+from refgrad.grading.checks.isolation import (
+    WEIGHT,
     alone,
     applications_alone,
     shows_arrays,
+    starts_at_leaf,
     with_one_leaf,
     with_operands_read,
     with_own_operands,
     without_constants,
+    without_seeds,
 )
-from refgrad.grading.checks.isolation.ingredients import starts_at_leaf
-from refgrad.grading.checks.isolation.roles import REDUCTIONS, ROLES, filled
-from refgrad.grading.checks.isolation.seedless import WEIGHT, without_seeds
+from refgrad.grading.checks.roles import REDUCTIONS, ROLES, filled
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features
 from refgrad.native.engine import Engine, observe
 from refgrad.scenario import Scenario, parse
+from refgrad.scenario.rewrite import without_gradients_of
 
 SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
 """Id of the only behaviour that reports that backwards write to seeds."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
-from refgrad.grading.checks.isolation.ingredients import rare_ingredients
+from refgrad.grading.checks.isolation import rare_ingredients
 from refgrad.grading.judging.evidence import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
 from refgrad.scenario import Scenario

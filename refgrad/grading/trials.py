@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import corner_scenarios
-from refgrad.grading.checks.isolation.seedless import without_seeds
+from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding

@@ -17,6 +17,7 @@ from refgrad.interpreter.evaluation import keywords
 from refgrad.interpreter.float64 import float64_values
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Constant, Leaf, Scenario, Slice, Step
+from refgrad.scenario.rewrite import replaced
 
 
 def expanded(scenario: Scenario) -> Scenario:
@@ -36,17 +37,13 @@ def _expanded(scenario: Scenario) -> Scenario:
     mark = "__"
     while any(mark in name for name in values):
         mark += "_"
-    steps: list[Step] = []
-    for step in scenario.steps:
-        if isinstance(step, Apply) and operator_table()[step.operator].composite is not None:
-            steps += _written_out(step, values, mark)
-        else:
-            steps.append(step)
-    return Scenario(tuple(steps))
+    return Scenario(replaced(scenario.steps, Apply, lambda step: _written_out(step, values, mark)))
 
 
 def _written_out(step: Apply, values: Mapping[str, Any], mark: str) -> Iterator[Step]:
     operator = operator_table()[step.operator]
+    if operator.composite is None:
+        return iter((step,))
     with np.errstate(all="ignore"):
         found = noted(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
     names = {id(entry): name for entry, name in zip(found.inputs, step.arguments, strict=True)}

@@ -18,11 +18,6 @@ def _fields(template: str) -> frozenset[str]:
     return frozenset(Template(template).fields)
 
 
-@cache
-def _of_dtype(template: str, dtype: str) -> str:
-    return Template(template).of_dtype(dtype).text
-
-
 def call(template: str | None, target: str | tuple[str, ...] = (), /, **fields: Argument) -> Call:
     """Return the call of a template, which must not be None, with those of the fields that it uses.
 
@@ -47,7 +42,7 @@ def tensor(  # noqa: PLR0913 (each is a field of the template, by name)
     shape: Argument = NONE,
 ) -> Call:
     """Return the call that makes a tensor of an array, or of a number."""
-    template = _of_dtype(adapter.leaf if requires_grad else adapter.constant_text, dtype)
+    template = (adapter.leaf if requires_grad else adapter.constant_text).replace("{dtype}", dtype)  # part of the code
     return call(template, target, array=array, scalar=scalar, requires_grad=Value(requires_grad), shape=shape)
 
 
@@ -66,7 +61,7 @@ def _had(adapter: AnyAdapter, dtype: str) -> str:
 def seed(adapter: AnyAdapter, array: Argument, dtype: str, target: str | tuple[str, ...] = ()) -> Call:
     """Return the call that makes the cotangent of an output."""
     shape = Value(array.shape) if isinstance(array, Constant) else NONE
-    return call(_of_dtype(adapter.seed, _had(adapter, dtype)), target, array=array, shape=shape)
+    return call(adapter.seed.replace("{dtype}", _had(adapter, dtype)), target, array=array, shape=shape)
 
 
 def value(adapter: AnyAdapter, x: str) -> Call:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.native import calls
-from refgrad.native.adapter import AnyAdapter, chosen, is_reference_engine, spellings
+from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, find_adapter, is_reference_engine, spellings
 from refgrad.native.languages import language_of
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
 from refgrad.native.printing import failing_steps, printed
@@ -160,16 +160,23 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
     Raises EngineStartError if the engine cannot be started.
     """
     ours = isolation.python == sys.executable and is_reference_engine(adapter)
+    if isolation.in_process and not adapter.runs_here:
+        raise EngineStartError(f"engine {adapter.name!r} cannot be started in this process; leave out --in-process")
     if isolation.in_process or ours:
         return Engine(adapter)
     return Engine(adapter, ProcessRunner(adapter, isolation.python, isolation.limits))
 
 
 @cache
-def start(adapter: AnyAdapter, python: str | None = None) -> Engine:
-    """Start an engine once: in this process, or in one of another language or of the interpreter ``python``."""
-    here = python is None and adapter.language == "python"
-    return Engine(adapter) if here else launch(adapter, Isolation(python=python or sys.executable))
+def start(adapter: AnyAdapter | str, python: str | None = None) -> Engine:
+    """Start an engine once: in this process, or in one of another language or of the interpreter ``python``.
+
+    ``adapter`` is an adapter or what `find_adapter` takes: the name of an engine, a path that ends in .toml, or
+    ``module:object``. Raise AdapterError if there is no such adapter, and EngineStartError if the engine cannot start.
+    """
+    found = find_adapter(adapter) if isinstance(adapter, str) else adapter
+    here = python is None and found.runs_here
+    return Engine(found) if here else launch(found, Isolation(python=python or sys.executable))
 
 
 def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:
@@ -237,8 +244,7 @@ def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Ob
 def _changes(arrays: Sequence[Array], seeds: Sequence[Constant]) -> Iterator[str]:
     """Yield a description of each seed, counted from 1, that has changed."""
     for number, (array, seed) in enumerate(zip(arrays, seeds, strict=False), 1):
-        changed = _change(array, seed.to_numpy().astype(array.dtype))
-        if changed:
+        if changed := _change(array, seed.to_numpy().astype(array.dtype)):
             yield f"seed {number} is {changed}"
 
 

@@ -76,9 +76,8 @@ class Library:
 
         Raises HangingError if it lacks none and one of the operators is known to give no answer.
         """
-        language = self.engine.adapter.language
-        if language != "python":
-            return f"measurements in {language}"
+        if not self.engine.adapter.runs_here:
+            return f"measurements in {self.engine.adapter.language}"
         missing = [f"operator {name}" for name in operators if name not in self.engine.operators]
         missing += [name for name in features if name not in self.engine.adapter.features]
         if not missing and (hanging := [name for name in operators if self.engine.hangs(frozenset({name}))]):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,7 +33,6 @@ from refgrad.scenario import (
     Apply,
     Backward,
     Constant,
-    Detach,
     Grad,
     Jvp,
     Leaf,
@@ -55,21 +53,11 @@ from refgrad.scenario import Hook as HookStep
 from refgrad.scenario import Leave as LeaveStep
 from refgrad.scenario import Write as WriteStep
 from refgrad.scenario.promotion import floating_dtypes, promoted
+from refgrad.scenario.rewrite import needed
 
 Group: TypeAlias = tuple[Statement, ...]
 Spell: TypeAlias = Callable[[Apply, Scenario], str]
 """Function that returns the spelling of an application in a scenario."""
-
-
-PULLS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
-    "python": ("{pullback}({seed})", "[0]"),
-    "java": ("{pullback}.of({seed})", ".get(0)"),
-    "r": ("{pullback}({seed})", "[[1]]"),
-})
-"""Templates of a pullback's call and of its first result, by language; other languages use those of Python."""
-
-PLUS: Final = "{x} + {y}"
-"""Template by which gradients are added in Python, unless the adapter spells ``add`` only in other ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +112,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         self.taken |= self.scenario.definitions.keys()
-        self.nestable = nestable_results(self.scenario) if self.nests else frozenset()
+        self.nestable = nestable_results(self.scenario) if self.nests and self.adapter.syntax.nests else frozenset()
 
     def fresh(self, stem: str) -> str:
         """Return a variable that the program does not have yet."""
@@ -168,8 +156,8 @@ class _Writer:
 
     def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
         """Return the forward part up to an output as a function of some leaves."""
-        needed = needed_results(self.scenario, output)
-        return Function(name, parameters, tuple(s for step in needed for s in self.within(step)), output)
+        results = needed_results(self.scenario, output)
+        return Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
 
     def jvp(self, step: Jvp) -> Iterator[Statement]:
         name = self.fresh(f"function_of_{step.name}")
@@ -185,6 +173,10 @@ class _Writer:
             primals=Names(tuple(step.leaves)),
             tangents=Names(tuple(tangents)),
         )
+
+    def spelled(self, operator: str, otherwise: str) -> str:
+        """Return the first spelling of an operator in the adapter, or ``otherwise`` if it has none."""
+        return self.adapter.operators.get(operator) or next(iter(self.adapter.aliases.get(operator, ())), otherwise)
 
     def value(self, name: str) -> Show:
         """Return the statement that shows a tensor's array."""
@@ -255,10 +247,10 @@ class _TapeWriter(_Writer):
         before, seed = self.seed(step.seed)
         yield from before
         yield calls.backward(self.tape, output, seed, retain_graph=step.retain_graph)
-        if self.seeds:
+        if self.seeds and self.tape.syntax.new_list:
             template = "{x}" if self.tape.seed == "{array}" else self.tape.value
             looks = tuple(f"look_{number}" for number in range(len(self.seeds)))
-            text = "[" + ", ".join(template.replace("{x}", f"{{{look}}}") for look in looks) + "]"
+            text = self.tape.syntax.listed([template.replace("{x}", f"{{{look}}}") for look in looks])
             fields = {look: Name(name) for look, name in zip(looks, self.seeds, strict=True)}
             yield Show("the seeds", call(text, **fields), "arrays")
 
@@ -271,14 +263,20 @@ class _TapeWriter(_Writer):
 
     def hook(self, step: HookStep) -> Iterator[Statement]:
         """Yield the statements of a hook that stores copies of gradients, since the library may change these later."""
-        seen = self.seen[step.name] = self.fresh(f"seen_by_{step.name}")
-        yield Call("[]", {}, (seen,))
-        answer = "" if step.factor is None else " or {gradient} * {factor}"
-        noted = "{seen}.append(np.array({value}))" + answer
+        syntax, seen = self.tape.syntax, self.fresh(f"seen_by_{step.name}")
+        self.seen[step.name] = seen
+        yield Call(syntax.new_list, {}, (seen,))
         fields: dict[str, Argument] = {"seen": Name(seen), "value": calls.value(self.tape, "gradient")}
-        fields |= {"gradient": Name("gradient"), "factor": Value(step.factor)}
-        function = Lambda(("gradient",), call(noted, **fields))
-        yield call(self.tape.hook, step.name, x=Name(step.tensor), function=function)
+        if step.factor is not None:
+            fields |= {"gradient": Name("gradient"), "factor": Value(step.factor), "product": self.product(step.factor)}
+        body = call(syntax.recording if step.factor is None else syntax.replacing, **fields)
+        yield call(self.tape.hook, step.name, x=Name(step.tensor), function=Lambda(("gradient",), body))
+
+    def product(self, factor: float) -> Call:
+        """Return the call that multiplies a gradient by a factor, with the engine's own ``multiply``."""
+        array = Constant.of(np.array(factor))
+        other = calls.tensor(self.tape, array=array, scalar=Value(factor), dtype=self.tape.dtype, requires_grad=False)
+        return call(self.spelled("multiply", "{x} * {y}"), x=Name("gradient"), y=other)
 
     def look(self, step: Read) -> Show:
         name, what = step.name, step.what
@@ -324,8 +322,10 @@ class _FunctionalWriter(_Writer):
     def recorded(self, step: Grad) -> Iterator[Statement]:
         pullback, made = self.pullback(step.output, (step.leaf,))
         yield from made
-        pulled, first = PULLS.get(self.adapter.language, PULLS["python"])
-        yield Call(pulled + first, {"pullback": Name(pullback), "seed": self.seed(step)}, (step.name,))
+        syntax = self.adapter.syntax
+        first = syntax.element.format(syntax.first)
+        fields: dict[str, Argument] = {"pullback": Name(pullback), "seed": self.seed(step)}
+        yield Call(syntax.pull + first, fields, (step.name,), unpack=not first)
 
     def step(self, step: Step) -> Iterator[Statement]:
         """Yield the statements of one step. Steps that a functional engine does not take have none."""
@@ -352,8 +352,7 @@ class _FunctionalWriter(_Writer):
             yield from made
         targets = tuple(self.fresh(f"{'more' if leaf in self.gradients else 'gradient'}_of_{leaf}") for leaf in leaves)
         fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[step.output]), "seed": self.seed(step)}
-        pulled, _ = PULLS.get(self.adapter.language, PULLS["python"])
-        yield Call(pulled, fields, targets, unpack=True)
+        yield Call(self.adapter.syntax.pull, fields, targets, unpack=True)
         for leaf, target in zip(leaves, targets, strict=True):
             total = self.gradients.setdefault(leaf, target)
             if total != target:
@@ -362,17 +361,15 @@ class _FunctionalWriter(_Writer):
     def total(self, leaf: str, more: str) -> Call:
         """Return the sum of a leaf's gradients so far and a further one.
 
-        In Python, tensors are added by ``+``, unless the adapter spells ``add`` only in other ways. Programs of other
-        languages call the engine's own ``add``, since tensors may not support ``+``, and bind the sum to a new
-        variable, since some languages cannot bind a variable twice.
+        If tensors of any engine of the language can be added, they are, unless the adapter spells ``add`` only in other
+        ways. Otherwise the engine's own ``add`` is called, and the sum bound to a new variable, since some languages
+        cannot bind a variable twice.
         """
-        total = self.gradients[leaf]
-        spelled = [*filter(None, [self.adapter.operators.get("add")]), *self.adapter.aliases.get("add", ())]
-        if self.adapter.language == "python":
-            added = spelled[0] if spelled and PLUS not in spelled else PLUS
-            return call(added, total, x=Name(total), y=Name(more))
-        self.gradients[leaf] = self.fresh(f"total_of_{leaf}")
-        return call(spelled[0], self.gradients[leaf], x=Name(total), y=Name(more))
+        total, plus = self.gradients[leaf], self.adapter.syntax.plus
+        if not plus:
+            self.gradients[leaf] = self.fresh(f"total_of_{leaf}")
+        added = plus if plus in self.adapter.aliases.get("add", ()) else self.spelled("add", plus or "{x} + {y}")
+        return call(added, self.gradients[leaf], x=Name(total), y=Name(more))
 
     def gradient(self, name: str) -> Show:
         if name not in self.gradients:
@@ -411,15 +408,9 @@ def nestable_results(scenario: Scenario) -> frozenset[str]:
     return frozenset(found)
 
 
-def needed_results(scenario: Scenario, output: str) -> list[Apply | Grad]:
+def needed_results(scenario: Scenario, output: str) -> tuple[Apply | Grad, ...]:
     """Return the applications and recorded gradients that ``output`` depends on, in order."""
-    needed = {output}
-    found: list[Apply | Grad] = []
-    for step in reversed(tuple(scenario.definitions.values())):
-        if step.name in needed and not isinstance(step, Leaf | Jvp | Detach):
-            needed.update(step.uses)
-            found.append(step)
-    return found[::-1]
+    return needed([step for step in scenario.steps if isinstance(step, Apply | Grad)], {output})
 
 
 def relevant_leaves(scenario: Scenario, output: str) -> list[str]:

@@ -145,9 +145,11 @@ class _Writer:
         """Yield the lines that make leaves and the seed."""
         adapter = self.engine.adapter
         for leaf in self.scenario.leaves:
-            yield LANGUAGE.assigned(calls.tensor_of(adapter, leaf.value, leaf.name, requires_grad=leaf.requires_grad))
+            yield from LANGUAGE.assigned(
+                calls.tensor_of(adapter, leaf.value, leaf.name, requires_grad=leaf.requires_grad)
+            )
         if self.seed is not None:
-            yield LANGUAGE.assigned(calls.seed(adapter, self.seed, self.seed.dtype, "seed"))
+            yield from LANGUAGE.assigned(calls.seed(adapter, self.seed, self.seed.dtype, "seed"))
 
     def repeated(self) -> Iterator[str]:
         """Yield the lines that run forward and backward, read results, and reset gradients."""
@@ -156,13 +158,13 @@ class _Writer:
 
     def _on_tape(self, tape: TapeAdapter) -> Iterator[str]:
         yield from self._applications()
-        yield LANGUAGE.assigned(
+        yield from LANGUAGE.assigned(
             calls.backward(tape, self.backward.output, Value(None) if self.seed is None else Name("seed"))
         )
         looks = {leaf: calls.gradient(tape, leaf) for leaf in self.wanted}
         yield f"shown = {self._shown(looks)}"
         if tape.zero_grad is not None:
-            yield from (LANGUAGE.assigned(calls.zero_grad(tape, leaf)) for leaf in self.wanted)
+            yield from (line for leaf in self.wanted for line in LANGUAGE.assigned(calls.zero_grad(tape, leaf)))
         yield "return shown"
 
     def _by_pullback(self, functional: FunctionalAdapter) -> Iterator[str]:
@@ -170,14 +172,14 @@ class _Writer:
         yield from function(
             f"forward({', '.join(self.wanted)})", [*self._applications(), f"return {output}"]
         ).splitlines()
-        yield LANGUAGE.assigned(calls.vjp(functional, "forward", Names(self.wanted), (output, "pullback")))
+        yield from LANGUAGE.assigned(calls.vjp(functional, "forward", Names(self.wanted), (output, "pullback")))
         yield "gradients = pullback(seed)"
         looks = {leaf: calls.value(functional, f"gradients[{place}]") for place, leaf in enumerate(self.wanted)}
         yield f"return {self._shown(looks)}"
 
     def _applications(self) -> Iterator[str]:
         for step in self.scenario.applications:
-            yield LANGUAGE.assigned(calls.application(step, self.engine.spelling(step, self.scenario)))
+            yield from LANGUAGE.assigned(calls.application(step, self.engine.spelling(step, self.scenario)))
 
     def _shown(self, gradients: Mapping[str, Call]) -> str:
         """Return the expression of the list of all arrays that the scenario reads."""
@@ -205,6 +207,6 @@ def printed_again_and_again(scenario: Scenario, engine: Engine) -> str | None:
     The engine must be in Python, and the scenario must have exactly one backward and no steps but ``REPEATABLE`` ones.
     """
     kinds = [type(step) for step in scenario.steps]
-    if engine.adapter.language != "python" or kinds.count(Backward) != 1 or not REPEATABLE.issuperset(kinds):
+    if not engine.adapter.runs_here or kinds.count(Backward) != 1 or not REPEATABLE.issuperset(kinds):
         return None
     return Repetition(engine, [plain(scenario)], afresh=True).printed(SHOWN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -13,17 +14,14 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from refgrad.native.adapter import AnyAdapter, EngineStartError
-from refgrad.native.observation import Ending, Observation, ProtocolError, read_answer
+from refgrad.native.observation import Ending, Observation, ProtocolError, Raised, read_answer
 from refgrad.native.process import EndedError, Limits, RunnerProcess
 from refgrad.native.program import Program
-from refgrad.native.runners import python_runner
 from refgrad.native.runners.python_runner import PROTOCOL, Session
 from refgrad.native.text import plain_line, plain_text
 
-RUNNERS: Final = Path(python_runner.__file__).parent
-
-QUICK_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Options of Java that halve the time until it answers."""
+PAGE: Final = "docs/reference/runner-protocol.md"
+"""Description of what a runner answers."""
 
 HURRIED: Final = 0.25
 """Share of the time limit for a program that is expected to hang."""
@@ -106,7 +104,7 @@ class ProcessRunner:
     def __init__(self, adapter: AnyAdapter, python: str = sys.executable, limits: Limits | None = None) -> None:
         """Start the engine. Raises EngineStartError if that fails."""
         self.adapter = adapter
-        self.command = command_of(adapter.language, python)
+        self.command = adapter.command(python)
         self.limits = Limits() if limits is None else limits
         self.endings = 0
         self.hurried = False
@@ -204,8 +202,9 @@ class ProcessRunner:
             answer = self._ask({"members": {"modules": list(modules), "names": list(names)}}, self.limits.start)
         except EndedError as error:
             raise EngineStartError(f"engine {self.adapter.name!r}: {error.detail} while its names were read") from error
-        if "error" in answer:
-            raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {_said(answer['error'])}")
+        if "members" not in answer:
+            problem = plain_line(read_answer(answer).error_text)
+            raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {problem}")
         found: Mapping[str, Mapping[str, int]] = answer["members"]
         return found
 
@@ -269,40 +268,42 @@ class ProcessRunner:
             "path": [path for path in sys.path if path and self.command[0] == sys.executable],
         }
         try:
-            answer = self._greeted(hello)
+            about = _about(self._greeted(hello))
         except EndedError as error:
             last = error.stderr.strip().splitlines()[-1:]
-            said = plain_line(": ".join([error.detail, *last]))
-            raise EngineStartError(f"engine {adapter.name!r} cannot be started: {said}") from error
-        if "error" in answer:
+            raise self._cannot_start(": ".join([error.detail, *last])) from error
+        except ProtocolError as error:
             self.stop()
-            raised = answer["error"]
-            raise EngineStartError(adapter.cannot_start(plain_line(raised["type"]), plain_line(raised["message"])))
+            raise self._cannot_start(str(error)) from error
+        if isinstance(about, Raised):
+            self.stop()
+            raise EngineStartError(adapter.cannot_start(about.type, plain_line(about.message)))
         assert self._process is not None
-        self._process.parent = int(answer["hello"].get("pid", 0))
-        self._process.forks = bool(answer["hello"].get("forks"))
+        self._process.parent = about["pid"] if isinstance(about.get("pid"), int) else 0
+        self._process.forks = bool(about.get("forks"))
         self.forks = self.forks if self._process.forks else False
 
-
-def command_of(language: str, python: str = sys.executable) -> list[str]:
-    """Return the command that starts the runner of a language; ``python`` is the interpreter for engines in Python."""
-    if language == "javascript":
-        return ["node", str(RUNNERS / "node_runner.js")]
-    if language == "java":
-        return ["java", *QUICK_START, str(RUNNERS / "java_runner.java")]
-    if language == "r":
-        return ["Rscript", "--vanilla", str(RUNNERS / "r_runner.R")]
-    return [python, "-u", str(RUNNERS / ("cpp_runner.py" if language == "cpp" else "python_runner.py"))]
+    def _cannot_start(self, detail: str) -> EngineStartError:
+        """Return the error for a runner that does not start. For one from outside, it names what describes a runner."""
+        message = plain_line(f"engine {self.adapter.name!r} cannot be started: {detail}")
+        if self.adapter.runner is not None:
+            command = shlex.join(self.command)
+            message += f"; `{command}` is its runner.command, which must answer as {PAGE} describes"
+        return EngineStartError(message)
 
 
-def _said(error: Mapping[str, Any]) -> str:
-    return f"{error['type']}: {error['message']}"
+def _about(answer: Mapping[str, Any]) -> Mapping[str, Any] | Raised:
+    """Return the runner's description in its first answer, or the error in it. Raises ProtocolError without either."""
+    about = read_answer(answer).error if "error" in answer else answer.get("hello")
+    if isinstance(about, Raised) or (isinstance(about, dict) and about.get("protocol") == PROTOCOL):
+        return about
+    raise ProtocolError(f"the runner answered {str(answer)[:200]} to hello")
 
 
 def _checked(answer: Mapping[str, Any], programs: Sequence[Program]) -> list[Shown]:
     """Return the observations of programs in an answer. Raises ProtocolError if the answer is malformed."""
     if "error" in answer:
-        raise ProtocolError(f"the runner failed: {_said(answer['error'])}")
+        raise ProtocolError(f"the runner failed: {read_answer(answer).error_text}")
     ran = answer.get("ran")
     if not isinstance(ran, list) or not (len(ran) == len(programs) or (ran and answer.get("tampered"))):
         raise ProtocolError(f"the runner answered {str(answer)[:200]} to {len(programs)} programs")

@@ -2,15 +2,14 @@
 
 from refgrad.oracles.certified.certified import Certified, CertifiedOracle
 from refgrad.oracles.certified.directional import directional_derivative
-from refgrad.oracles.judgement.acceptance import accepted
-from refgrad.oracles.judgement.definedness import undefined_between
-from refgrad.oracles.judgement.judgement import EntryError, Judgement, judge
-from refgrad.oracles.judgement.limits import answered_by_nan, limits_met
+from refgrad.oracles.judgement.judgement import Discrepancy, EntryError, Judgement, accepted, judge
+from refgrad.oracles.judgement.limits import answered_by_nan, limits_met, undefined_between
 from refgrad.oracles.judgement.subgradients import Violation, violation
 
 __all__ = [
     "Certified",
     "CertifiedOracle",
+    "Discrepancy",
     "EntryError",
     "Judgement",
     "Violation",

@@ -19,8 +19,8 @@ from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, PROPERTY, SUITE
 from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.pytest_plugin.signals import Signals
-from refgrad.report.ci.github import annotation_lines, step_summary
-from refgrad.report.document import ReportError, build_document, write_document
+from refgrad.report.ci import annotation_lines, step_summary
+from refgrad.report.document import ReportError, build_report, write_report
 from refgrad.report.findings import Script
 
 CANNOT_START = 3
@@ -144,9 +144,9 @@ class Recorder:
         planned = [check.id for check in self.plan.checks]
         found = {**self.known, **self.verdicts}
         try:
-            write_document(
+            write_report(
                 self.plan.report,
-                build_document(
+                build_report(
                     self.plan.adapter, self.plan.settings, found, suite, planned, python=self.plan.isolation.python
                 ),
             )

@@ -118,7 +118,9 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
 
 
 def _command(script: Script, python: str) -> list[str]:
-    """Return the command that runs a program from standard input."""
+    """Return the command that runs a program from standard input. Raises UserError if programs cannot be run."""
+    if not LANGUAGES[script.language].runs:
+        raise UserError(f"{script.engine}: its programs only list templates, since its runner.printer is none")
     fields = {"python": python, "own": sys.executable, "text": WRAPPER, "folder": str(Path(__file__).parent)}
     return [part.format(**fields) for part in LANGUAGES[script.language].runs]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from jinja2 import Environment
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
-from refgrad.native.text import plain_line
-from refgrad.report.document import SCHEMA_NAME, ReportError, read_document, verdicts_of
+from refgrad.native.text import plain_line, plain_text
+from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
 from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
 from refgrad.report.findings.upstream import Known, read_upstream
-from refgrad.report.markdown import markdown_templates
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import Severity, severity
 
@@ -55,13 +55,13 @@ class Graded:
     """A report, with the properties that the templates use."""
 
     file: str
-    document: Mapping[str, Any]
+    document: Report
     upstream: Sequence[Known] = ()
 
-    @cached_property
+    @property
     def verdicts(self) -> Sequence[Verdict]:
         """The verdicts, in the order of the suite."""
-        return verdicts_of(self.document)
+        return self.document.verdicts
 
     @cached_property
     def totals(self) -> Totals:
@@ -71,7 +71,7 @@ class Graded:
     @property
     def engine(self) -> Mapping[str, Any]:
         """Description of the engine that was graded."""
-        return self.document["engine"]  # type: ignore[no-any-return]
+        return self.document.engine
 
     @property
     def title(self) -> str:
@@ -82,7 +82,7 @@ class Graded:
     @property
     def outcomes(self) -> list[Outcome]:
         """The outcomes that occur, best first."""
-        return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document["summary"]["outcomes"]]
+        return [outcome for outcome in reversed(OUTCOMES) if outcome in self.document.summary["outcomes"]]
 
     @cached_property
     def failures(self) -> Sequence[Script]:
@@ -160,7 +160,7 @@ def summary(graded: Sequence[Graded]) -> str:
 def read_folder(folder: Path) -> list[Graded]:
     """Read all reports of a folder. Raises ReportError where there is none, or where one is malformed."""
     upstream = read_upstream(folder)
-    graded = [Graded(path.stem, read_document(path), upstream) for path in sorted(folder.glob("*.json"))]
+    graded = [Graded(path.stem, read_report(path), upstream) for path in sorted(folder.glob("*.json"))]
     if not graded:
         raise ReportError(f"{folder} holds no report (*.json with the schema {SCHEMA_NAME})")
     return graded
@@ -184,3 +184,43 @@ def _beside_each_other(page: str, graded: Sequence[Graded]) -> str:
 def _operators(verdicts: Sequence[Verdict], chapter: str) -> list[str]:
     """Return the operators that have a check of their own in a chapter, in the order of the suite."""
     return list(dict.fromkeys(v.operator for v in verdicts if v.chapter == chapter and v.operator))
+
+
+LONGEST: Final = 200_000
+"""Largest number of characters of a block of code."""
+
+
+def markdown_templates() -> Environment:
+    """Return the environment of the templates of this package, with their filters.
+
+    ``plain`` escapes a text that is not markup, and ``foreign`` a text that comes from an engine. ``code`` escapes code
+    in a cell of a table, ``fenced`` the content of a block of code. ``anchor`` returns the anchor of a heading.
+    """
+    templates = Environment(  # noqa: S701 (Markdown, not HTML)
+        loader=PackageLoader("refgrad.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters["plain"] = _plain
+    templates.filters["code"] = lambda text: str(text).replace("|", "\\|")
+    templates.filters["foreign"] = _foreign
+    templates.filters["fenced"] = _fenced
+    templates.filters["anchor"] = lambda text: re.sub(r"[^\w-]", "", str(text).lower())
+    return templates
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line, escaped so that Markdown finds no HTML and no cell of a table in it."""
+    return text.replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+
+
+def _foreign(text: str) -> str:
+    """Return a text of an engine, escaped so that Markdown finds no link in it either."""
+    return _plain(plain_text(text)).replace("](", "]\\(")
+
+
+def _fenced(text: str) -> str:
+    """Return a text, escaped so that it does not end the block of code that contains it."""
+    return plain_text(text.rstrip(), LONGEST).replace("```", "`\u200b`\u200b`")

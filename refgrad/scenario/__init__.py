@@ -26,28 +26,7 @@ from refgrad.scenario.steps.kinds import (
 from refgrad.scenario.steps.step import Step
 
 __all__ = [
-    "Apply",
-    "AttributeValue",
-    "Backward",
-    "Constant",
-    "Delete",
-    "Detach",
-    "Enter",
-    "Grad",
-    "Hook",
-    "Jvp",
-    "Leaf",
-    "Leave",
-    "Read",
-    "RequireGrad",
-    "RetainGrad",
-    "Scenario",
-    "ScenarioError",
-    "Slice",
-    "Step",
-    "StopRequiringGrad",
-    "Unhook",
-    "Write",
-    "ZeroGrad",
-    "parse",
-]
+    "Apply", "AttributeValue", "Backward", "Constant", "Delete", "Detach", "Enter", "Grad", "Hook", "Jvp", "Leaf",
+    "Leave", "Read", "RequireGrad", "RetainGrad", "Scenario", "ScenarioError", "Slice", "Step", "StopRequiringGrad",
+    "Unhook", "Write", "ZeroGrad", "parse",
+]  # fmt: skip

@@ -9,7 +9,8 @@ from types import MappingProxyType, NoneType
 from typing import Any, Final, TypeAlias
 
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.numerals import (
+from refgrad.scenario.tokens import (
+    Cursor,
     checked_integer,
     is_float,
     is_integer,
@@ -18,7 +19,6 @@ from refgrad.scenario.numerals import (
     write_boolean,
     write_float,
 )
-from refgrad.scenario.tokens import Cursor
 
 AttributeValue: TypeAlias = "bool | int | float | str | Slice | tuple[AttributeValue, ...] | None"
 
@@ -164,14 +164,12 @@ def _same(value: object) -> object:
     return value
 
 
-_SPELLINGS: Final[Mapping[type, _Spelling]] = MappingProxyType(
-    {
-        NoneType: _Spelling(lambda _: "none", _same),
-        bool: _Spelling(write_boolean, _same),
-        int: _Spelling(str, _same),
-        float: _Spelling(write_float, lambda number: {"float": write_float(number)}),
-        str: _Spelling(json.dumps, _same),
-        Slice: _Spelling(Slice.to_text, lambda part: {"slice": [part.start, part.stop, part.step]}),
-        tuple: _Spelling(_write_tuple, lambda values: [encode_value(item) for item in values]),
-    },
-)
+_SPELLINGS: Final[Mapping[type, _Spelling]] = MappingProxyType({
+    NoneType: _Spelling(lambda _: "none", _same),
+    bool: _Spelling(write_boolean, _same),
+    int: _Spelling(str, _same),
+    float: _Spelling(write_float, lambda number: {"float": write_float(number)}),
+    str: _Spelling(json.dumps, _same),
+    Slice: _Spelling(Slice.to_text, lambda part: {"slice": [part.start, part.stop, part.step]}),
+    tuple: _Spelling(_write_tuple, lambda values: [encode_value(item) for item in values]),
+})

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from refgrad.errors import suggestion
 from refgrad.scenario.errors import ScenarioError, check_type, quoted
 from refgrad.scenario.formats import FORMATS, numpy_dtype, rounded
-from refgrad.scenario.numerals import (
+from refgrad.scenario.tokens import (
+    Cursor,
     read_bfloat16,
     read_boolean,
     read_float,
@@ -24,7 +25,6 @@ from refgrad.scenario.numerals import (
     write_boolean,
     write_float,
 )
-from refgrad.scenario.tokens import Cursor
 
 MAXIMUM_DIMENSIONS: Final = 32
 # Largest product of the lengths other than 0, so that NumPy can create every array, empty ones too.
@@ -41,16 +41,14 @@ class ElementType:
     write: Callable[[Any], str]
 
 
-ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType(
-    {
-        "float64": ElementType("d", 8, read_float, write_float),
-        "float32": ElementType("f", 4, read_float, write_float),
-        "float16": ElementType("e", 2, read_float, write_float),
-        "bfloat16": ElementType("H", 2, read_bfloat16, write_bfloat16),
-        "int64": ElementType("q", 8, read_integer, str),
-        "bool": ElementType("?", 1, read_boolean, write_boolean),
-    },
-)
+ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType({
+    "float64": ElementType("d", 8, read_float, write_float),
+    "float32": ElementType("f", 4, read_float, write_float),
+    "float16": ElementType("e", 2, read_float, write_float),
+    "bfloat16": ElementType("H", 2, read_bfloat16, write_bfloat16),
+    "int64": ElementType("q", 8, read_integer, str),
+    "bool": ElementType("?", 1, read_boolean, write_boolean),
+})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +63,15 @@ class Constant:
     shape: tuple[int, ...]
     data: bytes
 
-    fields: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "dtype": {"enum": list(ELEMENT_TYPES)},
-            "shape": {
-                "type": "array",
-                "items": {"type": "integer", "minimum": 0, "maximum": MAXIMUM_SIZE},
-                "maxItems": MAXIMUM_DIMENSIONS,
-            },
-            "values": {"type": "array", "items": {"$ref": "#/$defs/number"}},
+    fields: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
+        "dtype": {"enum": list(ELEMENT_TYPES)},
+        "shape": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0, "maximum": MAXIMUM_SIZE},
+            "maxItems": MAXIMUM_DIMENSIONS,
         },
-    )
+        "values": {"type": "array", "items": {"$ref": "#/$defs/number"}},
+    })
 
     def __post_init__(self) -> None:
         """Check that dtype, shape and bytes match, and replace every NaN by the same one."""

@@ -1,19 +1,55 @@
-"""The scenario: a list of steps that is valid once constructed."""
+"""The scenario: a list of steps that is valid once constructed, and its text, with one line for each step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from refgrad.errors import suggestion
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario.encoding import decode_steps, encode_steps
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.steps.kinds import Apply, Backward, Definition, Grad, Jvp, Leaf
-from refgrad.scenario.steps.scope import Scope
+from refgrad.scenario.schema import decode_steps, encode_steps
+from refgrad.scenario.steps.codecs import Scope
+from refgrad.scenario.steps.kinds import VOCABULARY, Apply, Backward, Definition, Grad, Jvp, Leaf
 from refgrad.scenario.steps.step import Step
-from refgrad.scenario.text import read_steps, write_steps
+from refgrad.scenario.tokens import Cursor, tokenize
+
+
+def write_steps(steps: Iterable[Step]) -> str:
+    """Return one canonical line for each step."""
+    return "".join(f"{step.to_text()}\n" for step in steps)
+
+
+def read_steps(text: str) -> list[tuple[int, Step]]:
+    """Return the steps of a text, each with the number of its line, counted from 1.
+
+    `#` starts a comment; blank lines are skipped. Raises ScenarioError naming the line.
+    """
+    numbered: list[tuple[int, Step]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            tokens = tokenize(line)
+            if tokens:
+                numbered.append((number, _read_step(tokens)))
+        except ScenarioError as error:
+            raise ScenarioError(error.rule, line=number) from None
+    return numbered
+
+
+def _read_step(tokens: list[str]) -> Step:
+    cursor = Cursor(tokens)
+    if cursor.peek(1) == "=":
+        kind: type[Step] = VOCABULARY.assignments.get(cursor.peek(2), Apply)
+    elif cursor.peek() in VOCABULARY.actions:
+        kind = VOCABULARY.actions[cursor.peek()]
+    else:
+        hint = suggestion(cursor.peek(), VOCABULARY.actions) or "; write NAME = ... to make a tensor"
+        raise ScenarioError(f"unknown step {quoted(cursor.peek())}{hint}")
+    step = kind.from_text(cursor)
+    cursor.finish()
+    return step
 
 
 @dataclass(frozen=True, slots=True, repr=False)

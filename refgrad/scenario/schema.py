@@ -1,9 +1,9 @@
-"""The JSON Schema of a scenario, and the validation of documents."""
+"""The JSON form of a scenario, its JSON Schema, and the validation of documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -14,10 +14,9 @@ from refgrad.errors import shortened, suggestion
 from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.identifiers import IDENTIFIER_PATTERN
-from refgrad.scenario.numerals import LARGEST_INTEGER, SMALLEST_INTEGER
+from refgrad.scenario.steps.kinds import VOCABULARY
 from refgrad.scenario.steps.step import Step
-from refgrad.scenario.vocabulary import VOCABULARY
+from refgrad.scenario.tokens import IDENTIFIER_PATTERN, LARGEST_INTEGER, SMALLEST_INTEGER
 
 SCHEMA_NAME: Final = "refgrad/scenario/1"
 # document, steps, step, attributes; then the tuples; then the array of a slice
@@ -118,3 +117,21 @@ def _definitions() -> dict[str, Any]:
             ],
         },
     }
+
+
+def encode_steps(steps: Iterable[Step]) -> dict[str, Any]:
+    """Return the JSON form of steps. Numbers are strings, as in the text form."""
+    return {"schema": SCHEMA_NAME, "steps": [{"step": step.form.tag, **step.to_json()} for step in steps]}
+
+
+def decode_steps(document: Any) -> tuple[Step, ...]:
+    """Return the steps of a JSON form. Raises ScenarioError naming the step, counted from 1."""
+    check_document(document)
+    return tuple(_decode_step(number, step) for number, step in enumerate(document["steps"], start=1))
+
+
+def _decode_step(number: int, members: Any) -> Step:
+    try:
+        return kind_of_step(members).from_json(members)
+    except ScenarioError as error:
+        raise ScenarioError(error.rule, step=number) from None

@@ -1,18 +1,108 @@
-"""Hypothesis strategies for random graphs and for lifecycles."""
+"""Hypothesis strategies for random graphs and for lifecycles.
+
+Scenarios are made from drawn bytes: a seed, and answers to the questions of the shrinker. Hypothesis shrinks bytes one
+by one from the left, and tries 0, then 1, for each. Here 0 is a yes and 1 a no, so that it asks the questions of
+:func:`refgrad.generation.shrink` in their order, and accepts what that would accept.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+from zlib import crc32
 
 from hypothesis import reject
 from hypothesis import strategies as st
 
 from refgrad.generation import LIFECYCLE, GenerationError, Profile, lifecycle_scenario, random_scenario
+from refgrad.generation.shrinking.repair import evaluated
+from refgrad.generation.shrinking.shrinking import Question, first_question, with_short_names
 from refgrad.scenario import Scenario
-from refgrad.strategies.drawn_answers import DRAWN_BYTES, Make, scenario_of
+
+Make: TypeAlias = Callable[[int, Profile], Scenario]
+
+SEED_BYTES: Final = 4
+"""Number of bytes of the seed. Ten thousand examples hardly ever repeat a seed, and few bytes are shrunk quickly."""
+
+DRAWN_BYTES: Final = 100
+"""Number of bytes that are drawn: three times those that the answers of a usual shrink need."""
+
+YES, NO, LAST_NO = 0, 1, 3
+"""Bytes for a yes, for a no, and the largest one that is a no; larger ones end the answers."""
+
+VOID: Final = 2
+"""Number of yeses that are ignored after a no that is larger than :data:`NO`."""
+
+CHECKED: Final = 3
+"""Number of bytes in a group. The first of each group is not an answer but the check bit of all bytes before it."""
+
+STRAY: Final = 5
+"""Largest number of bytes after the last answer that could be answers. One of 200 draws has more."""
+
+REMEMBERED: Final = 16
+"""Number of seeds whose descents are cached, since hypothesis tries one again and again while it shrinks."""
 
 SHORT: Final = Profile(length=(1, 8))
 """Default profile: short scenarios, since a test runs many."""
+
+
+def scenario_of(drawn: bytes, make: Make, profile: Profile) -> Scenario | None:
+    """Return the scenario of a seed, simplified according to the answers, or None if the bytes are not valid.
+
+    Raises GenerationError where ``make`` does.
+    """
+    answers = answers_in(drawn)
+    if answers is None:
+        return None
+    seed = int.from_bytes(drawn[:SEED_BYTES], "big")
+    return _simplified(seed, answers, make, profile) if any(answers) else _made(seed, make, profile)
+
+
+def answers_in(drawn: bytes) -> list[bool] | None:
+    """Return the answers after the seed, or None if a check bit is wrong or too many bytes after them could be answers.
+
+    Random bytes almost never contain an answer. Check bits reject other seeds and changed answers at once, which would
+    otherwise cost a descent each. A no above ``NO`` undoes what hypothesis did to several bytes at once, before it
+    reached the first of them.
+    """
+    answers: list[bool] = []
+    void = 0
+    for at in range(SEED_BYTES, len(drawn)):
+        byte = drawn[at]
+        if byte > LAST_NO:
+            return answers if sum(map(drawn[at:].count, range(LAST_NO + 1))) <= STRAY else None
+        if byte == YES and void:
+            void -= 1
+            continue
+        void = VOID if byte > NO else 0
+        if (at - SEED_BYTES) % CHECKED:
+            answers.append(byte == YES)
+        elif byte <= NO and byte != crc32(drawn[:at]) & 1:
+            return None
+    return answers
+
+
+def _simplified(seed: int, answers: Sequence[bool], make: Make, profile: Profile) -> Scenario:
+    smallest, question = _made(seed, make, profile), _first_question(seed, make, profile)
+    for answer in answers:
+        if question is None:
+            break
+        if answer:
+            smallest = question.scenario
+        question = question.after_yes if answer else question.after_no
+    return with_short_names(smallest)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _made(seed: int, make: Make, profile: Profile) -> Scenario:
+    return make(seed, profile)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _first_question(seed: int, make: Make, profile: Profile) -> Question | None:
+    start = evaluated(_made(seed, make, profile))
+    return None if start is None else first_question(start)
 
 
 def scenarios(profile: Profile = SHORT) -> st.SearchStrategy[Scenario]:

@@ -10,13 +10,12 @@ from types import MappingProxyType
 import pytest
 
 from refgrad.generation import Profile, operator_scenario
-from refgrad.grading.checks.isolation.seedless import without_seeds
+from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.judging.examination import examine
-from refgrad.grading.judging.verdict import FAILURES
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 
 ENGINES = [
     *(
@@ -49,8 +48,8 @@ def known_faults(engine: str) -> set[str]:
     report = REPORTS / f"{engine}.json"
     if not report.exists():
         pytest.skip(f"what is wrong in {engine} itself is not known: there is no report on it")
-    verdicts = read_document(report)["verdicts"]
-    return {verdict.get("operator", "") for verdict in verdicts if verdict["verdict"] in FAILURES}
+    verdicts = read_report(report).verdicts
+    return {verdict.operator for verdict in verdicts if verdict.failed}
 
 
 @pytest.fixture(params=ENGINES)

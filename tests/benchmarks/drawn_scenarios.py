@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from refgrad.generation import random_scenario, shrink
 from refgrad.scenario import Scenario
 from refgrad.strategies import Profile, scenarios
-from refgrad.strategies.drawn_answers import DRAWN_BYTES
+from refgrad.strategies.scenarios import DRAWN_BYTES
 from tests.generation.planted_faults import FAULTS
 
 SHORT = Profile(length=(1, 8))

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from refgrad.generation import Profile, SeededChoices, random_scenario
 from refgrad.grading.judging.examination import confront
-from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome
+from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.lifecycle import Gradient, predict, required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.oracles.judgement.judgement import VAGUE_ABOVE
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FLOAT64
 
@@ -33,8 +33,8 @@ REPORTS: Final = Path(__file__).parents[2] / "reports"
 def left_out(name: str) -> Mapping[str, str]:
     """Return the operators that the committed report finds wrong with an engine, and the check that shows it."""
     path = REPORTS / f"{name}.json"
-    verdicts = read_document(path)["verdicts"] if path.exists() else []
-    return {v["operator"]: v["id"] for v in reversed(verdicts) if v.get("operator") and v["verdict"] in FAILURES}
+    verdicts = read_report(path).verdicts if path.exists() else ()
+    return {v.operator: v.id for v in reversed(verdicts) if v.operator and v.failed}
 
 
 UNIT_ROUNDOFF: Final = 2.0**-53

@@ -14,8 +14,8 @@ from refgrad import check_gradients
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.oracles import CertifiedOracle, judge
+from refgrad.oracles.screening import ROUNDING, Expanded, Sweep
 from tests.benchmarks.checked_graphs import Array, Graph
-from tests.checking.swept_scenarios import passes
 from tests.oracles.cross_checks.finite_differences import finite_differences
 
 ROUNDINGS: Final = 64.0
@@ -140,7 +140,7 @@ class ScreenedBalls(Balls):
         """Screen first."""
         named = {leaf.name: gradient for leaf, gradient in zip(graph.leaves, gradients, strict=True)}
         seed = graph.cotangent.to_numpy()
-        screened = passes(graph.scenario, ((graph.output, seed),), named, self.choices)
+        screened = Sweep(Expanded(graph.scenario), named, self.choices).passes(((graph.output, seed),), ROUNDING)
         return screened or super().judged(graph, gradients)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.differences import CHANCE_TO_MISS
-from refgrad.checking.discrepancy import Discrepancy
-from refgrad.checking.explanation import Explanation
-from refgrad.checking.slopes.deadline import Deadline
-from refgrad.checking.slopes.directions import FULL_INPUTS
+from refgrad.checking.check import Deadline
+from refgrad.checking.explanation import Explainer
+from refgrad.oracles import Discrepancy
+from refgrad.oracles.slopes.claim import CHANCE_TO_MISS
+from refgrad.oracles.slopes.directions import FULL_INPUTS
 from tests.checking.own_functions import own
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -86,9 +86,25 @@ def test_kinks_among_many_entries_are_found_and_their_choices_are_legal() -> Non
 
 
 def test_a_deadline_is_over_when_its_time_is_up() -> None:
-    assert Deadline(-1.0).over
-    assert not Deadline(60.0).over
-    assert not Deadline().over
+    assert Deadline(-1.0).is_over()
+    assert not Deadline(60.0).is_over()
+    assert not Deadline().is_over()
+
+
+def test_an_explanation_has_the_time_that_the_check_had_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    deadline = Deadline(10.0)
+    now += 4.0
+    left = deadline.remaining
+    now += 1000.0
+    assert deadline.is_over()
+    deadline.start(left)
+    assert deadline.remaining == 6.0
+    now += 6.0
+    assert not deadline.is_over()
+    now += 1.0
+    assert deadline.is_over()
 
 
 @pytest.mark.parametrize(("method", "seconds"), [("directions", 60.0), ("differences", -1.0), ("directions", -1.0)])
@@ -96,5 +112,5 @@ def test_simpler_inputs_are_looked_for_where_entries_are_judged_and_time_is_left
     subject = SimpleNamespace(point=(np.array([0.25]),))
     check = SimpleNamespace(judge=SimpleNamespace(method=method), deadline=Deadline(seconds), subject=subject)
     wrong = Discrepancy("wrong", 0, (0,), 1.0, 0.0, 0.0, "0")
-    explanation = Explanation(check)  # type: ignore[arg-type]
-    assert explanation.simplified((), wrong) == (subject.point, wrong)
+    explainer = Explainer(check)  # type: ignore[arg-type]
+    assert explainer.simplified((), wrong) == (subject.point, wrong)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking import screening
+from refgrad.oracles import screening
 
 anp: Any = pytest.importorskip("autograd.numpy", reason="needs refgrad[autograd]")
 

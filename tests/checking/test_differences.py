@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.differences import DifferencesJudge
+from refgrad.checking import differences, explanation
+from refgrad.checking.differences import UserFunction, _finest
 from refgrad.checking.subject import Subject
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
+from refgrad.oracles.slopes.claim import DifferencesJudge
 from refgrad.oracles.slopes.slopes import SCALES
 from tests.checking.own_functions import Array, own
 
@@ -22,8 +25,9 @@ def outcome(function: Any, *arrays: Array) -> str:
     return str(check_gradients(function, arrays, "autograd", method="differences", raise_exception=False).outcome)
 
 
-def test_no_point_is_asked_for_that_is_farther_away_than_the_first_step() -> None:
-    """A function may not be defined there; 2 is the power of two above 1, and no simpler point is tried than 1."""
+def test_no_point_is_asked_for_that_is_farther_away_than_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function may not be defined there; 2 is the power of two above 1. The explanation looks farther."""
+    monkeypatch.setattr(explanation, "explanation", lambda _check, _found: ("wrong", None))
     asked: list[float] = []
 
     def forward(x: Array) -> Array:
@@ -51,8 +55,8 @@ def test_a_function_of_float32_is_looked_at_in_float64_where_that_agrees_to_a_hu
         return np.asarray(x * x * x.dtype.type(1 + error if x.dtype == np.float64 else 1.0))
 
     subject = Subject(start(find_adapter("autograd")), function, [np.array([1.5], dtype=np.float32)])
-    judge = DifferencesJudge(subject, subject.values(subject.point), np.random.default_rng(0))
-    assert [array.dtype.name for array in judge.point] == [dtype]
+    function_at_point = UserFunction(subject, subject.values(subject.point))
+    assert [array.dtype.name for array in function_at_point.arrays] == [dtype]
 
 
 @pytest.mark.parametrize(("entries", "seeds"), [(1, 1), (2, 2), (100, 2)])
@@ -110,7 +114,7 @@ def test_a_gradient_may_be_off_by_its_own_noise_and_by_no_more(error: float, exp
 
 def judge_of(forward: Any, *numbers: float) -> DifferencesJudge:
     subject = Subject(start(find_adapter("autograd")), forward, [np.array(numbers)])
-    return DifferencesJudge(subject, subject.values(subject.point), np.random.default_rng(0))
+    return DifferencesJudge(UserFunction(subject, subject.values(subject.point)), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("digits", "known"), [(16, True), (9, False)])
@@ -142,3 +146,23 @@ def test_a_choice_at_a_kink_is_legal_if_the_gradient_is_right_right_beside_it(wi
 def test_nothing_is_said_of_waves_that_no_step_resolves(height: float) -> None:
     function = own(lambda x: 1.0 + height * np.sin(1e9 * x), lambda g, _: 0 * g)
     assert outcome(function, np.array([0.3])) == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("finer", "own", "in_float64"),
+    [
+        ("float64", "float32", True),
+        ("float32", "float32", False),
+        ("int64", "int64", True),
+        ("float64", "float64", True),
+    ],
+)
+def test_a_function_that_rounds_inside_keeps_its_own_steps(
+    monkeypatch: pytest.MonkeyPatch, finer: str, own: str, *, in_float64: bool
+) -> None:
+    raised: Any = SimpleNamespace(values=lambda point: (point[0].astype(finer),))
+    monkeypatch.setattr(differences, "_finer", lambda _subject: iter([raised]))
+    subject: Any = SimpleNamespace(point=(np.array([1.0, 2.0], np.float32),))
+    function, _, _, scale = _finest(subject, (np.array([1.0, 2.0], own),), "float32")
+    assert (function is raised) is in_float64
+    assert scale == SCALES["float64" if in_float64 else "float32"]

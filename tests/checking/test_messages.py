@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.discrepancy import Discrepancy
 from refgrad.checking.messages import Sighting, Symptoms, _output_text, advice, program
 from refgrad.checking.report import describe_inconclusive
 from refgrad.checking.subject import Subject
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
+from refgrad.oracles import Discrepancy
 from tests.checking.own_functions import FAULTS, Backward, inputs, own, square_with
 
 pytestmark = pytest.mark.engines

@@ -149,3 +149,18 @@ def test_a_function_whose_outputs_are_more_beside_the_point_is_not_called_wrong(
     report = check_gradients(lambda x: x[x > 1] * 2, at(number, 3.0), method="differences", raise_exception=False)
     assert report.outcome != "wrong"
     assert report.method == "differences"
+
+
+def test_reading_a_report_does_not_run_the_function_again() -> None:
+    calls = 0
+
+    def function(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return x * x.detach()
+
+    report = check_gradients(function, at(1.0, 2.0), raise_exception=False)
+    before = calls
+    assert report.message == str(report)
+    assert report.discrepancy is not None
+    assert calls == before > 0

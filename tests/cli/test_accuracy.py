@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from refgrad import __version__
-from refgrad.cli.commands.engines import accuracy
-from refgrad.report.measured.accuracy import accuracy_page
+from refgrad.cli.commands import accuracy
+from refgrad.report.accuracy import accuracy_page
 
 
 def run(*arguments: str) -> Result:

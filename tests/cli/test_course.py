@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.cli import main
+from refgrad.cli import course, main
+from refgrad.cli.course import engine_files
 from refgrad.cli.failure import Status
-from refgrad.cli.grading import course
-from refgrad.cli.grading.course import engine_files
 from refgrad.pytest_plugin.plan import PlanError
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from refgrad.cli.commands.reports import diff
+from refgrad.cli.commands import diff
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.report.document import write_document
-from tests.report.example import example_document, verdict
+from refgrad.report.document import write_report
+from tests.report.example import VERDICTS, example_report, verdict
 
 
 def run(*arguments: str | Path) -> Result:
@@ -21,16 +22,16 @@ def run(*arguments: str | Path) -> Result:
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
     """Two folders with a report each, in the second of which the last check fails, which passed."""
-    for name, outcome in (("old", "passed"), ("new", "wrong")):
-        document = json.loads(json.dumps(example_document()))
-        document["verdicts"][-1]["verdict"] = outcome
-        write_document(tmp_path / name / "engine.json", document)
+    outcomes: dict[str, Outcome] = {"old": "passed", "new": "wrong"}
+    for name, outcome in outcomes.items():
+        report = example_report(*VERDICTS[:-1], replace(VERDICTS[-1], verdict=outcome))
+        write_report(tmp_path / name / "engine.json", report)
     return tmp_path / "old", tmp_path / "new"
 
 
 def test_what_broke_is_shown_and_fails_on_request(folders: tuple[Path, Path]) -> None:
     old, new = folders
-    name = example_document()["verdicts"][-1]["id"]
+    name = VERDICTS[-1].id
     shown = run(old, new)
     assert shown.exit_code == 0
     assert f"broken: {name} (" in shown.output
@@ -55,24 +56,23 @@ def test_a_check_that_held_and_is_not_offered_now_is_a_regression(
     tmp_path: Path, before: Outcome, after: Outcome, status: int
 ) -> None:
     for name, outcome in (("old", before), ("new", after)):
-        rows = [verdict("graphs/one", outcome).to_json()]
-        write_document(tmp_path / f"{name}.json", example_document() | {"verdicts": rows})
+        write_report(tmp_path / f"{name}.json", example_report(verdict("graphs/one", outcome)))
     assert run(tmp_path / "old.json", tmp_path / "new.json", "--fail-on", "regression").exit_code == status
 
 
 @pytest.mark.parametrize(("outcome", "status"), [("passed", 1), ("wrong", 0)])
 def test_a_check_that_held_and_is_gone_is_a_regression(tmp_path: Path, outcome: Outcome, status: int) -> None:
-    rows = [verdict("graphs/kept", "passed").to_json(), verdict("graphs/gone", outcome).to_json()]
+    rows = [verdict("graphs/kept", "passed"), verdict("graphs/gone", outcome)]
     for name, kept in (("old", rows), ("new", rows[:1])):
-        write_document(tmp_path / f"{name}.json", example_document() | {"verdicts": kept})
+        write_report(tmp_path / f"{name}.json", example_report(*kept))
     assert run(tmp_path / "old.json", tmp_path / "new.json", "--fail-on", "regression").exit_code == status
 
 
 def test_a_report_that_is_gone_is_a_regression(folders: tuple[Path, Path]) -> None:
     old, _ = folders
     new = old.parent / "same"
-    write_document(old / "other.json", example_document())
-    write_document(new / "other.json", example_document())
+    write_report(old / "other.json", example_report())
+    write_report(new / "other.json", example_report())
     told = run(old, new, "--fail-on", "regression")
     assert told.exit_code == 1
     assert "engine.json is in " in told.output
@@ -102,7 +102,7 @@ def test_what_cannot_be_compared_is_refused(folders: tuple[Path, Path], tmp_path
 def test_however_many_differences_there_are_none_is_left_out(tmp_path: Path) -> None:
     outcomes: dict[str, Outcome] = {"old": "passed", "new": "crashed"}
     for name, outcome in outcomes.items():
-        rows = [verdict(f"graphs/number_{number}", outcome, "m" * 50).to_json() for number in range(200)]
-        write_document(tmp_path / name / "engine.json", example_document() | {"verdicts": rows})
+        rows = [verdict(f"graphs/number_{number}", outcome, "m" * 50) for number in range(200)]
+        write_report(tmp_path / name / "engine.json", example_report(*rows))
     told = run(tmp_path / "old", tmp_path / "new").output
     assert all(f"broken: graphs/number_{number} (MUST)" in told for number in range(200))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 
 pytestmark = pytest.mark.disturbed
@@ -111,9 +111,9 @@ def test_a_run_that_is_told_to_end_writes_what_is_known_and_goes_on(
     assert errors.startswith(f"Error: {word}: ")
     assert errors.endswith("; go on with --resume\n")
     assert len(errors.splitlines()) == 1
-    document = read_document(terminal.folder / "out" / "slow.json")
-    assert document["summary"]["run"] >= 2
-    assert document["summary"]["not_run"] > 0
+    document = read_report(terminal.folder / "out" / "slow.json")
+    assert document.summary["run"] >= 2
+    assert document.summary["not_run"] > 0
     assert not list((terminal.folder / "out").glob(".*"))
     assert resume(terminal) == undisturbed(terminal)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.pytest_plugin.lock import Lock
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 
 pytestmark = pytest.mark.disturbed
@@ -73,7 +73,7 @@ def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(
     assert said.startswith("Error: 4 checks have no verdict: operators/")
     assert said.endswith("; go on with --resume")
     assert all(f"operators/{name}" in said for name in broken)
-    summary = read_document(terminal.folder / "out" / "right.json")["summary"]
+    summary = read_report(terminal.folder / "out" / "right.json").summary
     assert (summary["planned"], summary["run"], summary["not_run"]) == (5, 1, 4)
 
 
@@ -86,7 +86,7 @@ def test_a_worker_that_ends_in_the_midst_of_a_check_is_no_success(
     assert finished.errors.splitlines()[-1] == (
         "Error: 1 check has no verdict: operators/multiply; go on with --resume"
     )
-    summary = read_document(terminal.folder / "out" / "right.json")["summary"]
+    summary = read_report(terminal.folder / "out" / "right.json").summary
     assert (summary["planned"], summary["run"], summary["not_run"]) == (2, 1, 1)
 
 
@@ -265,8 +265,8 @@ def test_a_crash_in_the_process_that_grades_is_blamed_on_the_operator_that_ran(t
     chosen = ("--profile", "smoke", "--select", "sharing/same_operand_twice")
     finished = terminal.grade("toy:SUDDEN", *chosen, "--in-process")
     assert finished.status == 1
-    verdicts = read_document(terminal.folder / "out" / "sudden.json")["verdicts"]
-    assert {each["id"]: (each["verdict"], each.get("cause", "")) for each in verdicts} == {
+    verdicts = read_report(terminal.folder / "out" / "sudden.json").verdicts
+    assert {each.id: (each.verdict, each.cause) for each in verdicts} == {
         "sharing/same_operand_twice": ("inconclusive", "operators/multiply"),
         "operators/multiply": ("crashed", ""),
     }

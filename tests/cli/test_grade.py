@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.checks.families import all_checks
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
@@ -17,7 +17,7 @@ QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[
 
 
 def outcomes(path: Path) -> dict[str, str]:
-    return {row["id"]: row["verdict"] for row in read_document(path)["verdicts"]}
+    return {verdict.id: verdict.verdict for verdict in read_report(path).verdicts}
 
 
 def test_an_engine_that_is_wrong_gives_a_summary_and_status_1(terminal: Terminal, snapshot: SnapshotAssertion) -> None:
@@ -43,12 +43,12 @@ def test_two_runs_with_one_seed_write_the_same_bytes_however_many_workers_there_
 def test_an_engine_that_is_right_gives_status_0_and_a_report_of_every_check(terminal: Terminal) -> None:
     finished = terminal.grade("toy:RIGHT", "--profile", "smoke", "--output", "deep/down")
     assert (finished.status, finished.errors) == (0, "")
-    document = read_document(terminal.folder / "deep" / "down" / "right.json")
-    applying = sum(row["verdict"] != "unsupported" for row in document["verdicts"])
+    document = read_report(terminal.folder / "deep" / "down" / "right.json")
+    applying = sum(verdict.verdict != "unsupported" for verdict in document.verdicts)
     assert f"of {applying} checks that apply none fails; " in finished.output
-    assert document["complete"]
-    assert [row["id"] for row in document["verdicts"]] == [check.id for check in all_checks()]
-    assert document["summary"]["must_failed"] == 0
+    assert document.complete
+    assert [verdict.id for verdict in document.verdicts] == [check.id for check in all_checks()]
+    assert document.summary["must_failed"] == 0
 
 
 def test_an_engine_that_cannot_be_started_gives_status_3_and_the_others_are_graded(terminal: Terminal) -> None:
@@ -153,6 +153,6 @@ def test_engines_of_one_name_keep_their_own_files(terminal: Terminal) -> None:
     assert (done.status, done.errors) == (0, "")
     out = terminal.folder / "out"
     assert sorted(path.name for path in out.glob("*.json")) == ["tape-2.json", "tape.json"]
-    assert read_document(out / "tape-2.json")["engine"]["name"] == "tape-2"
+    assert read_report(out / "tape-2.json").engine["name"] == "tape-2"
     assert terminal.grade("out/tape.adapter.toml", "--name", "first", *options).status == 0
-    assert read_document(out / "first.json")["engine"]["name"] == "first"
+    assert read_report(out / "first.json").engine["name"] == "first"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.report.document import read_document, verdicts_of
+from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
@@ -29,9 +29,9 @@ def test_a_file_or_module_is_graded_in_one_go_at_first_sight(terminal: Terminal,
     assert first.startswith("suspected fault in multiply: backward from `(x * y) * x` at x = 1.5, y = 2.25: ")
     assert made.startswith(f"{MADE}: ")
     assert "mine, profile smoke, seed 0" in done.output
-    report = read_document(terminal.folder / "out" / "mine.json")
-    assert report["engine"]["name"] == "mine"
-    assert {verdict.id: verdict.verdict for verdict in verdicts_of(report)}["operators/add"] == "passed"
+    report = read_report(terminal.folder / "out" / "mine.json")
+    assert report.engine["name"] == "mine"
+    assert {verdict.id: verdict.verdict for verdict in report.verdicts}["operators/add"] == "passed"
 
 
 def test_what_is_printed_runs_a_finding_again(terminal: Terminal) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 from tests.native import tiny_tape
 
@@ -57,7 +57,7 @@ def test_an_engine_is_graded_there(terminal: Terminal, interpreter: Path) -> Non
     chosen = ("--select", "accumulation/*", "--select", "operators/negative", "--profile", "smoke")
     finished = terminal.grade("mine:ADAPTER", *chosen, "--python", str(interpreter))
     assert (finished.status, finished.errors) == (0, "")
-    verdicts = {row["id"]: row["verdict"] for row in read_document(terminal.folder / "out" / "mine.json")["verdicts"]}
+    verdicts = {row.id: row.verdict for row in read_report(terminal.folder / "out" / "mine.json").verdicts}
     assert verdicts["operators/negative"] == "passed"
 
 

@@ -30,7 +30,7 @@ def test_grading_writes_the_pages_too_if_it_is_told_to_whatever_it_finds(termina
 def test_a_folder_without_results_is_wrong_usage(terminal: Terminal) -> None:
     result = terminal.invoke("report", ".")
     assert result.exit_code == 2
-    assert result.stderr == "Error: . holds no report (*.json with the schema refgrad/report/2)\n"
+    assert result.stderr == "Error: . holds no report (*.json with the schema refgrad/report/3)\n"
 
 
 def test_a_file_that_is_no_report_is_named(terminal: Terminal) -> None:

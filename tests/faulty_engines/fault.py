@@ -12,7 +12,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.statements.behaviours import all_behaviours
-from refgrad.grading.checks.statements.claim_checks import ClaimCheck
+from refgrad.grading.checks.statements.claims import ClaimCheck
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter, spell
 from refgrad.native.engine import start

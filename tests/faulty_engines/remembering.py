@@ -9,8 +9,8 @@ from functools import lru_cache
 import pytest
 
 from refgrad.grading import reliance
-from refgrad.grading.checks import graphs, lifecycles
-from refgrad.grading.checks.operators import derivatives, rules
+from refgrad.grading.checks import graphs
+from refgrad.grading.checks.operators import derivatives
 from refgrad.grading.judging import examination
 
 ROOM = 10_000
@@ -31,10 +31,10 @@ def remembered_scenarios() -> Iterator[None]:
             (derivatives, "with_own_operands"),
             (graphs, "random_scenario"),
             (graphs, "operator_scenario"),
-            (lifecycles, "lifecycle_scenario"),
-            (rules, "contract_scenario"),
-            (rules, "third_order_scenario"),
-            (rules, "forward_scenario"),
+            (graphs, "lifecycle_scenario"),
+            (derivatives, "contract_scenario"),
+            (derivatives, "third_order_scenario"),
+            (derivatives, "forward_scenario"),
             (examination, "CertifiedOracle"),
             (examination, "lower"),
         ):

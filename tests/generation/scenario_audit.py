@@ -7,12 +7,12 @@ import numpy as np
 
 from refgrad.generation import Profile
 from refgrad.generation.draft.admission import MARGIN, distance_to_kink, in_domain, on_limit, well_formed
-from refgrad.generation.dtypes import with_dtypes
 from refgrad.generation.profile import LARGEST_SIZE, LARGEST_VALUE
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
 from refgrad.scenario.formats import rounded
+from refgrad.scenario.rewrite import with_dtypes
 
 
 def complaints(scenario: Scenario, profile: Profile, *, alone: bool = False) -> list[str]:

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.generation import GenerationError, Profile, operator_scenario, random_scenario, shrink, with_dtypes
+from refgrad.generation import GenerationError, Profile, operator_scenario, random_scenario, shrink
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Backward, Constant, Scenario, parse
 from refgrad.scenario.formats import FORMATS, rounded
 from refgrad.scenario.promotion import floating_dtypes, promoted
+from refgrad.scenario.rewrite import with_dtypes
 
 SEEDS = st.integers(0, 2**32)
 NARROW = ("float32", "float16", "bfloat16")

@@ -31,7 +31,7 @@ CORE = (
 )
 """What finds and judges numbers, and what makes programs; the runners are held to their protocol elsewhere."""
 
-NOT_CORE = ("refgrad/engine/pictures",)
+NOT_CORE = ("refgrad/engine/pictures.py", "refgrad/engine/printing.py")
 
 
 def core() -> tuple[str, ...]:

@@ -64,6 +64,32 @@ def test_an_engine_in_javascript_is_started_in_a_process_of_its_own() -> None:
     assert isinstance(start(ADAPTER).runner, ProcessRunner)
 
 
+def test_hooks_of_javascript_record_gradients_and_replace_them_and_seeds_are_read_again() -> None:
+    adapter = replace(ADAPTER, hook="{x}.hook({function})", unhook="{handle}.remove()")
+    runner = ProcessRunner(adapter)
+    engine = Engine(adapter, runner)
+    scenario = parse(
+        "x = leaf float64[] {0x1p-1} requires_grad\n"
+        "y = multiply x x\n"
+        "hook h on y scale 0x1p+1\n"
+        "hook g on x observe\n"
+        "backward y seed float64[] {0x1.8p+1}\n"
+        "read hook h\n"
+        "read hook g\n"
+        "read grad x\n"
+    )
+    try:
+        seen = observe(scenario, engine, seeds=True)
+    finally:
+        runner.stop()
+    assert [each.error for each in seen] == [None] * 8
+    assert [seed.tolist() for seed in seen[4].arrays] == [3.0]
+    assert [each.array.tolist() for each in seen[5:] if each.array is not None] == [[3.0], [6.0], 6.0]
+    assert "var h = y.hook((gradient) => (seen_by_h.push(structuredClone(gradient.data)), " in reproduce(
+        scenario, engine
+    )
+
+
 def test_its_reproduction_is_javascript(engine: Engine) -> None:
     scenario = parse(
         "x = leaf float64[] {0x1p-1} requires_grad\ny = exp x\nbackward y seed float64[] {-0x1p+0}\nread grad x\n"

@@ -141,7 +141,7 @@ def test_a_number_is_printed_as_python_reads_it(number: float) -> None:
     assert np.array_equal(eval(printed, {}), number, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", sorted(LANGUAGES.keys() - {"python"}))
+@pytest.mark.parametrize("name", sorted(LANGUAGES.keys() - {"python", "none"}))
 def test_a_language_whose_runner_has_no_regions_says_so(name: str) -> None:
     with pytest.raises(TypeError, match=r"the runner of \w+ has no region no_grad\(\)"):
         language_of(name).region(Call("no_grad()"), [], by_error=False)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import refgrad.cli  # noqa: F401 (so that sessions within this process need not load it again and again)
 from refgrad.grading.bench import Bench
 from refgrad.pytest_plugin.conformance import EngineSession
-from refgrad.report.document import read_document
+from refgrad.report.document import Report, read_report
 from tests.pytest_plugin.toy_engine import write_toy_engine
 from tests.snapshots.placement import PlainText
 
@@ -39,13 +37,13 @@ class Folder:
         run = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
         return run(*command, *arguments)
 
-    def document(self, name: str) -> dict[str, Any]:
+    def report(self, name: str) -> Report:
         """Return a report."""
-        return read_document(self.path / "out" / f"{name}.json")
+        return read_report(self.path / "out" / f"{name}.json")
 
     def verdicts(self, name: str) -> dict[str, str]:
         """Return the outcomes of a report by check."""
-        return {row["id"]: row["verdict"] for row in self.document(name)["verdicts"]}
+        return {verdict.id: verdict.verdict for verdict in self.report(name).verdicts}
 
 
 @pytest.fixture

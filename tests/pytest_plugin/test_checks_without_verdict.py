@@ -42,7 +42,7 @@ def test_a_check_that_ends_without_a_verdict_is_named(folder: Folder, workers: s
     assert sorted(named.split(", ")) == ["operators/multiply", "operators/relu"]
     assert "by foreign code" in result.stdout.str()
     assert "of ours" in result.stdout.str()
-    summary = folder.document("right")["summary"]
+    summary = folder.report("right").summary
     assert (summary["planned"], summary["run"], summary["not_run"]) == (3, 1, 2)
 
 
@@ -58,14 +58,14 @@ def test_a_check_that_is_left_out_by_another_plugin_is_missed(folder: Folder) ->
 def test_what_is_not_run_by_choice_is_counted_and_no_fault(folder: Folder) -> None:
     result = folder.grade("RIGHT", *TWO, "-k", "add")
     assert result.ret == 0
-    summary = folder.document("right")["summary"]
+    summary = folder.report("right").summary
     assert (summary["planned"], summary["run"], summary["not_run"]) == (2, 1, 1)
 
 
 def test_what_is_not_run_after_the_first_failure_is_counted(folder: Folder) -> None:
     result = folder.grade("WRONG", "-x", *CHOSEN)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    summary = folder.document("wrong")["summary"]
+    summary = folder.report("wrong").summary
     assert summary["run"] + summary["not_run"] == summary["planned"] > summary["run"]
 
 
@@ -87,7 +87,7 @@ def test_the_cause_that_a_check_waits_for_is_run_and_told_where_it_was_not_selec
         "operators/relu": "inconclusive",
         "edges/relu": "inconclusive",
     }
-    assert {row["id"]: row.get("cause", "") for row in folder.document("wrong")["verdicts"]} == {
+    assert {row.id: row.cause for row in folder.report("wrong").verdicts} == {
         "operators/multiply": "",
         "operators/relu": "operators/multiply",
         "edges/relu": "operators/relu",

@@ -13,9 +13,9 @@ from tests.pytest_plugin.conftest import Folder
 def test_pytest_takes_the_defaults_and_the_command_line_wins(folder: Folder) -> None:
     (folder.path / "pyproject.toml").write_text('[tool.refgrad]\nseed = 3\nselect = ["operators/add"]\n')
     folder.grade("RIGHT").assert_outcomes(passed=1)
-    assert folder.document("right")["seed"] == 3
+    assert folder.report("right").seed == 3
     folder.grade("RIGHT", "--grade-seed=0", "--grade-select=operators/multiply").assert_outcomes(passed=1)
-    assert folder.document("right")["seed"] == 0
+    assert folder.report("right").seed == 0
     assert folder.verdicts("right") == {"operators/multiply": "passed"}
 
 
@@ -40,12 +40,12 @@ def test_each_option_has_one_prefix_and_none_is_that_of_another_plugin(folder: F
 @pytest.mark.parametrize("prefix", ["--refgrad", "--grade"])
 def test_options_of_earlier_versions_still_work(folder: Folder, prefix: str) -> None:
     folder.grade("RIGHT", f"{prefix}-seed=7", f"{prefix}-select=operators/add").assert_outcomes(passed=1)
-    assert folder.document("right")["seed"] == 7
+    assert folder.report("right").seed == 7
 
 
 def test_an_engine_is_named_in_its_report_and_file(folder: Folder) -> None:
     folder.grade("RIGHT", "--refgrad-name=other", "--refgrad-select=operators/add").assert_outcomes(passed=1)
-    assert folder.document("other")["engine"]["name"] == "other"
+    assert folder.report("other").engine["name"] == "other"
 
 
 def test_a_plugin_may_have_an_option_named_profile(folder: Folder) -> None:

@@ -78,7 +78,7 @@ def test_what_an_engine_only_should_do_fails_no_session(folder: Folder, monkeypa
     result.stdout.fnmatch_lines(["wrong, on the level SHOULD: step 5, *"])
     result.stdout.no_fnmatch_line("*pytest.xfail(*")  # no traceback through refgrad
     result.stdout.fnmatch_lines(["XFAIL refgrad::preferences/gradients_add_up - wrong, on the level SHOULD: step 5, *"])
-    summary = folder.document("forgetful")["summary"]
+    summary = folder.report("forgetful").summary
     assert (summary["failed"], summary["must_failed"]) == (1, 0)
 
 
@@ -124,7 +124,7 @@ def test_the_properties_of_junit_are_json_that_is_read_back(folder: Folder) -> N
         "operators/add": ["unexpected-error"],
         "operators/multiply": ["passed"],
     }
-    assert folder.document("loud")["verdicts"][0]["message"] == json.loads(values["operators/add"][0])["message"]
+    assert folder.report("loud").verdicts[0].message == json.loads(values["operators/add"][0])["message"]
 
 
 def test_github_is_told_what_failed_where_it_runs_the_session(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,10 @@ CHOSEN = ("--grade-select=sharing/*", "--grade-select=operators/[am][du]*")
 def test_a_run_stopped_at_the_first_failure_leaves_a_partial_report(folder: Folder) -> None:
     result = folder.grade("WRONG", "--maxfail=1", "--grade-select=operators/[am]*")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    document = folder.document("wrong")
-    assert not document["complete"]
-    assert document["summary"]["failed"] == 1
-    assert document["verdicts"][-1]["id"] == "operators/multiply"
+    document = folder.report("wrong")
+    assert not document.complete
+    assert document.summary["failed"] == 1
+    assert document.verdicts[-1].id == "operators/multiply"
 
 
 def test_an_interrupted_run_leaves_a_partial_report(folder: Folder) -> None:
@@ -46,13 +46,13 @@ def test_a_run_resumed_from_a_torn_journal_ends_like_one_that_was_never_interrup
 
 def test_what_is_known_is_not_run_again(folder: Folder) -> None:
     folder.grade("RIGHT", "--grade-select=operators/add")
-    before = folder.document("right")
+    before = folder.report("right")
     (folder.path / "toy.py").write_text(
         (folder.path / "toy.py").read_text().replace('setup="import toy"', 'setup="import no_such_library"')
     )
     result = folder.grade("RIGHT", "--grade-resume", "--grade-select=operators/add")
     result.assert_outcomes(passed=1)
-    assert folder.document("right") == before
+    assert folder.report("right") == before
 
 
 def test_the_journal_of_another_run_is_refused(folder: Folder) -> None:
@@ -84,18 +84,18 @@ def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(fol
     result = folder.grade("DEADLY", "-n1", *chosen)
     result.assert_outcomes(passed=1, failed=1)
     assert folder.verdicts("deadly") == {"operators/add": "passed", "operators/tan": "crashed"}
-    crashed = folder.document("deadly")["verdicts"][-1]
-    step = crashed["scenario"].splitlines()[1]
-    assert crashed["message"] == f"step 2, `{step}`: the process ended with exit status 3"
-    assert "= tan " in crashed["scenario"]
-    assert "toy.die(" in crashed["reproduction"]
+    crashed = folder.report("deadly").verdicts[-1]
+    step = crashed.scenario.splitlines()[1]
+    assert crashed.message == f"step 2, `{step}`: the process ended with exit status 3"
+    assert "= tan " in crashed.scenario
+    assert "toy.die(" in crashed.reproduction
 
 
 def test_a_process_that_dies_in_a_measurement_is_a_verdict_too(folder: Folder) -> None:
     chosen = ("--grade-select=operators/add", "--grade-select=scale/long_chain")
     folder.grade("FRAIL", "-n1", *chosen).assert_outcomes(passed=1, failed=1)
     assert folder.verdicts("frail") == {"operators/add": "passed", "scale/long_chain": "crashed"}
-    (crashed,) = [row for row in folder.document("frail")["verdicts"] if row["id"] == "scale/long_chain"]
-    assert crashed["message"] == "the process ended with exit status 3"
-    assert "scenario" not in crashed
-    assert "y = toy.die(y)" in crashed["reproduction"]
+    (crashed,) = [row for row in folder.report("frail").verdicts if row.id == "scale/long_chain"]
+    assert crashed.message == "the process ended with exit status 3"
+    assert not crashed.scenario
+    assert "y = toy.die(y)" in crashed.reproduction

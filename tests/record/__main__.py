@@ -27,7 +27,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.report.confirmation import confirm
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.findings import scripts
 from refgrad.scenario import Scenario
 
@@ -61,7 +61,7 @@ def rows(shares: dict[str, int], known: set[str]) -> Iterator[Row]:
                 )
                 yield {"name": name, "outcome": report.outcome, "method": report.method}
     for engine in filter(find_spec, ENGINES):
-        for script in scripts(read_document(REPORTS / f"{engine}.json")):
+        for script in scripts(read_report(REPORTS / f"{engine}.json")):
             name = f"finding/{engine}/{script.verdict.id}/{script.verdict.scenario_id}"
             if _is_taken(name, shares["finding"]) and name not in known:
                 yield {"name": name, "answer": confirm(script).answer}
@@ -99,9 +99,9 @@ def _verdicts(engine: str) -> Iterator[Row]:
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "refgrad", "grade", engine, "--profile", "smoke", "--output", folder]
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
-        for verdict in read_document(Path(folder) / f"{engine}.json")["verdicts"]:
-            shown = {name: verdict.get(name) for name in ("verdict", "level", "scenario_id", "cause")}
-            yield {"name": f"verdict/{engine}/{verdict['id']}", **shown}
+        for verdict in read_report(Path(folder) / f"{engine}.json").verdicts:
+            shown = {name: getattr(verdict, name) or None for name in ("verdict", "level", "scenario_id", "cause")}
+            yield {"name": f"verdict/{engine}/{verdict.id}", **shown}
     yield {"name": f"engine/{engine}"}
 
 

@@ -17,7 +17,7 @@ from refgrad.documents import read_json, read_text
 from refgrad.native.adapter import EngineStartError, registered_engines
 from refgrad.report.coverage import Document, coverage
 from refgrad.report.document import ReportError
-from refgrad.report.markdown import markdown_templates
+from refgrad.report.pages import markdown_templates
 
 
 def coverage_page(documents: Sequence[Document]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry, Evidence, Subject
 from refgrad.grading.judging.verdict import Level, Outcome, Verdict
 from refgrad.native.adapter import FunctionalAdapter
-from refgrad.report.document import build_document
+from refgrad.report.document import Report, build_report, report_text
 from refgrad.scenario import parse
 
 SCENARIO = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nread grad x\n")
@@ -73,12 +74,17 @@ VERDICTS = (
 ADAPTER = FunctionalAdapter(name="example", setup="", leaf="{array}", vjp="vjp({function}, {primals})")
 
 
+def example_report(*verdicts: Verdict, **engine: str) -> Report:
+    """Return the report with these verdicts, as if it had been made by some version of Python and of refgrad."""
+    rows = {row.id: row for row in VERDICTS}
+    report = build_report(ADAPTER, Settings("smoke", 3), rows, [*rows, "graphs/not_run"])
+    described = {**report.engine, "python": "3.0", "platform": "System machine", **engine}
+    return replace(report, engine=described, refgrad="0.0", verdicts=verdicts or report.verdicts)
+
+
 def example_document() -> dict[str, Any]:
-    """Return the report, as if it had been made by some version of Python and of refgrad."""
-    verdicts = {row.id: row for row in VERDICTS}
-    document = build_document(ADAPTER, Settings("smoke", 3), verdicts, [*verdicts, "graphs/not_run"])
-    document["engine"] |= {"python": "3.0", "platform": "System machine"}
-    document["refgrad"] = "0.0"
+    """Return the report as its file holds it."""
+    document: dict[str, Any] = json.loads(report_text(example_report()))
     return document
 
 

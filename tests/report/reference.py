@@ -19,10 +19,10 @@ from refgrad.documents import read_text
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
 from refgrad.native.adapter.fields import AdapterField, required, rows
-from refgrad.native.adapter.schema import FILE_FIELDS
+from refgrad.native.adapter.files import FILE_FIELDS
 from refgrad.operators import operator_table
 from refgrad.operators.signature import domain, edge, signature
-from refgrad.report.markdown import markdown_templates
+from refgrad.report.pages import markdown_templates
 from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format
 
 
@@ -63,7 +63,9 @@ def adapter_fields_page() -> str:
 
 def _defaults(kind: type) -> Mapping[str, str]:
     """Return what a field is if it is not given, for those where it is a text or has to be given."""
-    texts = {found.name: f"`{found.default}`" for found in fields(kind) if isinstance(found.default, str)}
+    texts = {
+        found.name: f"`{found.default}`" for found in fields(kind) if found.default and isinstance(found.default, str)
+    }
     return texts | dict.fromkeys(required(kind), "required")
 
 

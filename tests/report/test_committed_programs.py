@@ -11,7 +11,7 @@ import pytest
 from refgrad.grading.judging.evidence import Entry
 from refgrad.native.adapter import find_adapter
 from refgrad.report.confirmation import confirm
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.findings import Script, scripts
 from tests.repository.sources import ROOT
 
@@ -24,13 +24,13 @@ NUMBER = re.compile(r"-?(?:inf|nan|\d+(?:\.\d*)?(?:e[+-]?\d+)?)")
 
 def committed(engine: str) -> list[Script]:
     """Return the findings of the committed report, if it is about the version that is installed."""
-    document = read_document(ROOT / "reports" / f"{engine}.json")
+    document = read_report(ROOT / "reports" / f"{engine}.json")
     try:
         installed = version(find_adapter(engine).distribution or "")
     except PackageNotFoundError:
         pytest.skip(f"needs refgrad[{engine}]")
-    if installed != document["engine"]["version"]:
-        pytest.skip(f"the report is about {engine} {document['engine']['version']}, and {installed} is installed")
+    if installed != document.engine["version"]:
+        pytest.skip(f"the report is about {engine} {document.engine['version']}, and {installed} is installed")
     found = scripts(document)
     if not any(script.verdict.evidence for script in found):
         pytest.skip(f"the report on {engine} was made before reports told evidence")
@@ -39,7 +39,7 @@ def committed(engine: str) -> list[Script]:
 
 def reported() -> list[Script]:
     """Return the findings of all committed reports that tell evidence."""
-    documents = [read_document(path) for path in sorted((ROOT / "reports").glob("*.json"))]
+    documents = [read_report(path) for path in sorted((ROOT / "reports").glob("*.json"))]
     found = [scripts(document) for document in documents]
     return [script for each in found if any(s.verdict.evidence for s in each) for script in each]
 

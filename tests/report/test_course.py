@@ -14,7 +14,7 @@ from refgrad.grading.judging.verdict import OUTCOMES, Outcome, Verdict
 from refgrad.native.observation import Raised
 from refgrad.report.course import Part, results_of
 from refgrad.report.pages import Graded
-from tests.report.example import verdict
+from tests.report.example import example_report, verdict
 
 DEEP = ("scale/long_chain", "scale/long_recurrence")
 CHECKS = ("operators/add", "operators/exp", "operators/tanh", "sharing/diamond", "scale/fan_out", *DEEP)
@@ -39,7 +39,7 @@ def graded(outcomes: Mapping[str, Outcome], *, recursive: bool = False) -> Grade
     """Return a report with these verdicts; with RecursionErrors as evidence where deep graphs crash."""
     verdicts = [verdict(name, outcome) for name, outcome in outcomes.items()]
     rows = [each if not recursive or each.id not in DEEP else crash_of(each) for each in verdicts]
-    return Graded("toy", {"engine": ENGINE, "verdicts": [row.to_json() for row in rows]})
+    return Graded("toy", example_report(*rows, **ENGINE))
 
 
 def crash_of(passed: Verdict) -> Verdict:

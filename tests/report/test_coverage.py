@@ -14,8 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import AdapterError, EngineStartError
 from refgrad.operators import operator_table
-from refgrad.report.coverage import coverage
-from refgrad.report.coverage_text import coverage_text
+from refgrad.report.coverage import coverage, coverage_text
 from refgrad.report.document import ReportError
 from tests.report import coverage_engine
 from tests.report.coverage_engine import ADAPTER, NAME

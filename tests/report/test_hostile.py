@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from refgrad.native.text import UNSAFE
-from refgrad.report.document import read_document
+from refgrad.report.comparison import comparison_text, differences
+from refgrad.report.document import read_report
 from refgrad.report.findings import MARKER, scripts
 from refgrad.report.pages import write_pages
-from refgrad.report.runs.comparison import comparison_text, differences
 from tests.report.example import write_example
 from tests.report.site.hostile import write_hostile
 
@@ -46,9 +46,7 @@ class Tags(HTMLParser):
 
 def test_a_report_is_json_that_is_read_back(folder: Path) -> None:
     data = (folder / "hostile.json").read_bytes()
-    assert (
-        json.loads(data.decode("utf-8"))["engine"]["name"] == read_document(folder / "hostile.json")["engine"]["name"]
-    )
+    assert json.loads(data.decode("utf-8"))["engine"]["name"] == read_report(folder / "hostile.json").engine["name"]
 
 
 def test_files_have_safe_names_and_lie_where_they_should(folder: Path) -> None:
@@ -69,7 +67,7 @@ def test_a_page_of_markdown_has_no_tag_link_or_control_character_of_the_engine(f
 
 
 def test_what_an_engine_says_stays_a_remark_in_its_scripts(folder: Path) -> None:
-    found = scripts(read_document(folder / "hostile.json"))
+    found = scripts(read_report(folder / "hostile.json"))
     assert len({script.file_name for script in found}) == len(found) == 3
     for script in found:
         text = (folder / "findings" / script.file_name).read_bytes().decode("utf-8")
@@ -81,6 +79,6 @@ def test_what_an_engine_says_stays_a_remark_in_its_scripts(folder: Path) -> None
 
 
 def test_a_comparison_is_plain_text_of_bounded_length(folder: Path) -> None:
-    old, new = (read_document(folder / name) for name in ("example.json", "hostile.json"))
+    old, new = (read_report(folder / name) for name in ("example.json", "hostile.json"))
     told = comparison_text(old, new, differences(old, new))
     assert len(told) < 100_000

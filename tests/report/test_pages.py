@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
-from refgrad.report.document import ReportError, read_document
+from refgrad.report.document import ReportError, read_report
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder, summary, write_pages
 from tests.report.example import verdict, write_example
 from tests.repository.sources import ROOT
@@ -44,7 +44,7 @@ def test_every_outcome_has_a_symbol_of_its_own_and_a_meaning() -> None:
 
 def chapter(tmp_path: Path, *outcomes: Outcome) -> str:
     rows = [verdict(f"graphs/number_{number}", outcome).to_json() for number, outcome in enumerate(outcomes)]
-    return Graded("example", read_document(write_example(tmp_path, verdicts=rows))).chapter("graphs")
+    return Graded("example", read_report(write_example(tmp_path, verdicts=rows))).chapter("graphs")
 
 
 @pytest.mark.parametrize(

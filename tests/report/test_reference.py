@@ -7,7 +7,7 @@ from pathlib import Path
 
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES
-from refgrad.native.adapter.schema import file_fields
+from refgrad.native.adapter.files import file_fields
 from refgrad.operators import operator_table
 from tests.report.reference import PAGES, operators_page, stale_pages
 from tests.repository.sources import ROOT

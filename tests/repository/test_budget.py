@@ -17,16 +17,19 @@ import pytest
 
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
-CODE_LINES = {
-    "grading": 6837, "report": 4660, "checking": 4446, "generation": 4249, "native": 4104, "operators": 3089,
-    "engine": 2818, "oracles": 1565, "scenario": 1454, "cli": 1223, "pytest_plugin": 1137, "lifecycle": 988,
-    "adapters": 452, "interpreter": 375, ".": 342, "strategies": 124,
+CODE_LINES = {  # oracles holds the screen and the differences that checking and grading had twice
+    "grading": 6503, "report": 4409, "checking": 3584, "generation": 3694, "native": 4093, "operators": 3089,
+    "engine": 2586, "oracles": 2234, "scenario": 1454, "cli": 1179, "pytest_plugin": 1137, "lifecycle": 988,
+    "adapters": 424, "interpreter": 372, ".": 339, "strategies": 118,
 }  # fmt: skip
-"""Largest number of code lines of each package and of the modules beside them (`.`)."""
+"""Largest number of code lines of each package and of the modules beside them (`.`).
 
-MODULES = 498
-CHOSEN_NUMBERS = 764
-SHARED_CLASS_NAMES = 37
+`grading` rose by 3, since a spelling that seems wrong is tried again in a fresh process.
+"""
+
+MODULES = 384
+CHOSEN_NUMBERS = 733
+SHARED_CLASS_NAMES = 33
 REPEATED_STRETCHES = 18
 
 STRETCH = 6

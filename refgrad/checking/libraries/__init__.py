@@ -1,6 +1,23 @@
-"""What is done with an engine's tensors: by the templates of its adapter, and by its own library where these end."""
+"""Tensors of an engine, handled by the templates of its adapter, or by its own library if more is known of it."""
 
-from refgrad.checking.libraries.libraries import library_of
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+from refgrad.checking.libraries.jax_arrays import JaxArrays
 from refgrad.checking.libraries.library import Library, SubjectError, UnsupportedError
+from refgrad.checking.libraries.torch_tensors import TorchTensors
+from refgrad.native.engine import Engine
 
 __all__ = ["Library", "SubjectError", "UnsupportedError", "library_of"]
+
+LIBRARIES: Mapping[str, type[Library]] = MappingProxyType({"torch": TorchTensors, "jax": JaxArrays})
+"""Classes for engines of which more is known than their adapters say."""
+
+
+@cache
+def library_of(engine: Engine) -> Library:
+    """Return the object that handles an engine's tensors."""
+    return LIBRARIES.get(engine.adapter.name, Library)(engine)

@@ -1,4 +1,4 @@
-"""Random numbers that come again in each call of a function, and that go on afterwards as if none had been drawn."""
+"""Random numbers that repeat in each call of a function, and whose state is restored afterwards."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from refgrad.checking.libraries.library import Library
 
 
 class Chance:
-    """The random numbers of a function of some library."""
+    """The random numbers that a function of a library draws."""
 
     def __init__(self, library: Library) -> None:
-        """Let numbers come as they like."""
+        """Start without repeating any numbers."""
         self.own, *self.others = library.sources()
         self.states: list[Any] = []
         self.repeats = False
 
     def found(self, run: Callable[[], object], *, changed: bool) -> bool:
-        """Whether a function that was run twice draws numbers, which repeat from now on.
+        """Return True if a function that was run twice draws numbers; if so, they repeat from now on.
 
-        The library's own numbers will be as in its first run; that they were drawn is seen even if both runs gave the
-        same by chance. Others are looked for only where the second run gave something else (``changed``), and will be
-        as in ``run``.
+        The library's own numbers repeat those of the first run; drawing them is detected even if both runs gave the
+        same result. Numbers of other sources are looked for only if the second run gave another result (``changed``),
+        and repeat those of ``run``.
         """
         if self.repeats:
             return False
@@ -42,18 +42,18 @@ class Chance:
         return self.repeats
 
     def again(self) -> None:
-        """Let the same numbers come in each call, if the function is known to draw any."""
+        """Restart the numbers for another call, if the function is known to draw any."""
         if self.repeats:
             self.set(self.states)
 
     def set(self, states: list[Any]) -> None:
-        """Let numbers follow from states of the first sources."""
+        """Set the states of the first sources."""
         for source, state in zip((self.own, *self.others), states, strict=False):
             source.set_state(state)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Let numbers go on afterwards as they would have before, and come as they did here the first time."""
+        """Restore the states of the sources afterwards, and keep those of the first time."""
         states = [self.own.state()]
         known = bool(self.states)
         if known:
@@ -67,5 +67,5 @@ class Chance:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two states are the same."""
+    """Return True if two states are the same."""
     return np.array_equal(a, b) if isinstance(a, np.ndarray) else pickle.dumps(a) == pickle.dumps(b)

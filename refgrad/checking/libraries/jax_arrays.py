@@ -16,13 +16,13 @@ class JaxArrays(Library):
     """Makes and reads arrays of JAX."""
 
     def __init__(self, engine: Engine) -> None:
-        """Take the library out of the engine's namespace."""
+        """Take JAX from the engine's namespace."""
         super().__init__(engine)
         self.numpy = engine.namespace["jnp"]
         self.arrays = (np.ndarray, engine.namespace["jax"].Array, np.generic)
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether something is an array of numbers."""
+        """Return True for an array of numbers."""
         return isinstance(value, self.arrays) and is_numeric(value.dtype)
 
     def kind(self, tensor: Any) -> Kind:
@@ -35,7 +35,7 @@ class JaxArrays(Library):
         return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
 
     def code(self, value: Any) -> str:
-        """Return code for a key of random numbers, too."""
+        """Return code for an object; a key of random numbers is supported, too."""
         jax = self.engine.namespace["jax"]
         if not isinstance(value, jax.Array):
             return super().code(value)
@@ -58,18 +58,18 @@ class JaxArrays(Library):
         return self.numpy.array(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
 
     def program(self, subject: Any) -> Any:
-        """Return the program that JAX writes down of a subject. Raises what JAX or the function raises."""
+        """Return the jaxpr of a subject. Raises the errors of JAX and of the function."""
         if subject.program is None:
             primals = [subject.make(i, array) for i, array in zip(subject.positions, subject.point, strict=True)]
             subject.program = self.engine.namespace["jax"].make_jaxpr(subject.applied)(*primals)
         return subject.program
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
-        """Return the dtypes of the numbers in the program, nothing where there is none."""
+        """Return the dtypes of the numbers in the jaxpr, or nothing if there is none."""
         del tensors
         try:
             program = self.program(subject)
-        except Exception:  # noqa: BLE001 (functions raise what they like where they are not run on arrays)
+        except Exception:  # noqa: BLE001 (a function may raise anything if it is not run on arrays)
             return ()
         return {variable.aval.dtype.name for equation in equations(program) for variable in equation.outvars}
 
@@ -85,7 +85,7 @@ class JaxArrays(Library):
 
 
 def equations(program: Any) -> Iterator[Any]:
-    """Yield the equations of a program, and those of the programs inside of it."""
+    """Yield the equations of a jaxpr, and those of the jaxprs inside of it."""
     for equation in program.eqns:
         yield equation
         for value in equation.params.values():

@@ -17,29 +17,29 @@ from refgrad.native.statements import Name
 Function = Callable[..., Any]
 
 PLAIN: Final = (bool, int, float, str, type(None))
-"""The types of values whose ``repr`` is code."""
+"""Types of values whose ``repr`` is code."""
 
 
 class SubjectError(Exception):
-    """The function cannot be run or differentiated at all; the message says at what it failed.
+    """The function cannot be run or differentiated; the message has the error.
 
-    A backward that raises is no gradient, which is wrong; of a function that raises nothing can be said.
+    If the backward raises, the gradient is wrong. If the function raises, the check is inconclusive.
     """
 
     def __init__(self, message: str, *, backward: bool = False, cause: str = "raises") -> None:
-        """Say what was raised, and whether the backward did it, or why nothing can be said."""
+        """Store the message, whether the backward raised the error, and else the cause of an inconclusive check."""
         super().__init__(message)
         self.outcome: Literal["wrong", "inconclusive"] = "wrong" if backward else "inconclusive"
         self.cause = "" if backward else cause
 
 
 class UnsupportedError(Exception):
-    """What is asked cannot be checked, which says nothing of the gradient; the message says why."""
+    """The gradient cannot be checked, for the reason in the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A generator of random numbers: how to read and to set what its next ones follow from."""
+    """A generator of random numbers, whose state can be read and set."""
 
     state: Callable[[], Any]
     set_state: Callable[[Any], None]
@@ -57,28 +57,28 @@ class Library:
         self.engine = engine
         self.counts_floats = True
         self.direct = False
-        """Whether :meth:`gradients` is there."""
+        """True if :meth:`gradients` is implemented."""
         self.conjugates = True
-        """Whether the gradient by a complex number is the conjugate of the direction in which the output grows."""
+        """True if the gradient by a complex number is the conjugate of the direction in which the output grows."""
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether something is a tensor of numbers, or as good as one."""
+        """Return True for a tensor of numbers, or an object that can be used as one."""
         if isinstance(value, np.ndarray | np.generic):
             return is_numeric(value.dtype)
         return hasattr(value, "shape") or hasattr(value, "data")
 
     def kind(self, tensor: Any) -> Kind:
-        """Return what the entries of a tensor are."""
+        """Return the kind of a tensor."""
         return Kind(self.numbers(tensor).dtype.name)
 
     def values(self, tensor: Any) -> Array:
-        """Return the values of a tensor, which may be its own memory."""
+        """Return the values of a tensor, possibly without a copy."""
         if isinstance(tensor, np.ndarray | float):
             return np.asarray(tensor)
         return np.asarray(self.engine.evaluate(calls.value(self.engine.adapter, "tensor"), tensor=tensor))
 
     def numbers(self, tensor: Any) -> Array:
-        """Return the values of what a function takes or returns. Raises SubjectError where they are not numbers."""
+        """Return the values of an argument or a result. Raises SubjectError if they are not numbers."""
         what = f"an object of type {type(tensor).__name__}"
         try:
             values = self.values(tensor)
@@ -89,15 +89,15 @@ class Library:
         return values
 
     def read(self, tensor: Any) -> Array:
-        """Return a copy of a tensor's values as real numbers. Raises SubjectError where they are not numbers."""
+        """Return a copy of a tensor's values as real numbers. Raises SubjectError if they are not numbers."""
         return as_real(self.numbers(tensor))
 
     def code(self, value: Any) -> str:
-        """Return code for something that is no tensor of numbers, nothing where there is none."""
+        """Return code for an object that is no tensor of numbers, or an empty string if there is none."""
         return repr(value) if isinstance(value, PLAIN) else ""
 
     def requires_grad(self, tensor: Any) -> bool:
-        """Whether a tensor says that it is to be differentiated by; what says nothing is."""
+        """Return True if a tensor requires a gradient, or does not say so."""
         return bool(getattr(tensor, "requires_grad", not getattr(tensor, "constant", False)))
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
@@ -122,39 +122,39 @@ class Library:
         return as_real(self.oriented(self.values(gradient)))
 
     def oriented(self, array: Array) -> Array:
-        """Return a gradient or a cotangent with the imaginary part as it is meant here."""
+        """Return a gradient or a cotangent with the sign of the imaginary part that refgrad uses."""
         return array.conj() if self.conjugates and array.dtype.kind == "c" else array
 
     def parameters(self, function: Function) -> dict[str, Any]:
-        """Return what a function differentiates by beside its inputs: the parameters of a module, by their names."""
+        """Return the parameters of a module by name: a function differentiates by these, too."""
         del function
         return {}
 
     def with_parameters(self, function: Function, names: Sequence[str]) -> Function:
-        """Return a module as a function of its inputs, and behind them of its parameters of these names."""
+        """Return a module as a function of its inputs, followed by the parameters with these names."""
         assert not names
         return function
 
     def module_call(self, parameters: str, arguments: str) -> str:
-        """Return code that calls a module with other parameters, both as code."""
+        """Return code that calls a module with other parameters, given both as code."""
         raise NotImplementedError
 
     def sources(self) -> tuple[Source, ...]:
-        """Return where functions draw random numbers from, the library's own source first."""
+        """Return the sources of random numbers, the library's own first."""
         return NUMPY, PYTHON
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
-        """Return the dtypes on the way to some outputs of a subject, as far as they are known."""
+        """Return the known dtypes of the values that some outputs of a subject are computed from."""
         del subject, tensors
         return ()
 
     def raised(self, function: Function) -> Function | None:
-        """Return the function computed in float64 all the way, whatever it asks for; None where that cannot be."""
+        """Return the function with all operations in float64, or None if that is impossible."""
         del function
         return None
 
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """Return the outputs of a function and what a direction makes of them. Raises UnsupportedError."""
+        """Return the outputs of a function and their tangents. Raises UnsupportedError if there is no forward mode."""
         adapter = self.engine.adapter
         if adapter.jvp is None:
             raise UnsupportedError(f"{adapter.name} has no forward mode")
@@ -162,13 +162,13 @@ class Library:
         return self.engine.evaluate(call, function=function, primals=primals, tangents=tangents)  # type: ignore[no-any-return]
 
     def gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Return the gradients of the leaves, which nothing else notices."""
+        """Return the gradients of the leaves without side effects."""
         raise NotImplementedError
 
     def gradient_function(self, function: Function, count: int) -> Function:
-        """Return the gradient of a function of ``count`` inputs, as a function of these and of its cotangents.
+        """Return the gradient of a function of ``count`` inputs, as a function of these and of the cotangents.
 
-        Raises UnsupportedError where gradients cannot be differentiated.
+        Raises UnsupportedError if gradients cannot be differentiated.
         """
         del function, count
         raise UnsupportedError(f"second derivatives of {self.engine.adapter.name} are not checked")

@@ -1,33 +1,35 @@
-"""Tensors of PyTorch: dtypes that numpy lacks, memory out of order, modules, random numbers, its own gradients.
+"""Tensors of PyTorch: dtypes that NumPy lacks, memory out of order, modules, random numbers, its own gradients.
 
-The library comes out of its adapter: nothing here imports it.
+PyTorch itself is taken from its adapter: nothing here imports it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, Library, Source, UnsupportedError
 from refgrad.checking.libraries.numbers import Array, Kind, as_given, is_numeric
-from refgrad.checking.libraries.torch_raised import raised_mode
 from refgrad.native.engine import Engine
 
 LONGEST_WALK = 2_000
-"""So many nodes of a graph are looked at."""
+"""Largest number of nodes of a graph that are visited."""
 
 ONCE = "Error"
-"""The type of the node behind a gradient that once_differentiable guards. Only `backward` runs it and raises: `grad`,
-which is told the inputs, sees no way from it to them, and says that no gradient arrives."""
+"""Type of the node after a gradient that once_differentiable guards.
+
+Only `backward` runs it, which raises an error. `grad` with inputs finds no path from it to them and returns None.
+"""
 
 
 class TorchTensors(Library):
     """Makes and reads tensors of PyTorch."""
 
     def __init__(self, engine: Engine) -> None:
-        """Take the library out of the engine's namespace."""
+        """Take PyTorch from the engine's namespace."""
         super().__init__(engine)
         self.torch = engine.namespace["torch"]
         self.direct = True
@@ -36,14 +38,14 @@ class TorchTensors(Library):
         self.own_source = Source(self._generator_state, self._set_generator_state)
         self.halves = frozenset({self.torch.bfloat16, self.torch.float16})
         self.plain: dict[Any, Kind] = {}
-        """The kinds of tensors whose entries lie in order, by their dtypes."""
+        """Kinds of tensors whose memory is in order, by dtype."""
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether something is a tensor, or an array of numbers that becomes one."""
+        """Return True for a tensor, or an array of numbers, which becomes one."""
         return isinstance(value, self.torch.Tensor) or (isinstance(value, np.ndarray) and is_numeric(value.dtype))
 
     def kind(self, tensor: Any) -> Kind:
-        """Return the dtype, and the strides of a tensor whose entries do not lie in order.
+        """Return the dtype, and the strides if the memory is not in order.
 
         Raises UnsupportedError for a tensor that is no array of numbers.
         """
@@ -74,7 +76,7 @@ class TorchTensors(Library):
         return np.asarray(tensor.numpy(force=True))
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
-        """Return a new tensor, whose memory is laid out as that of the given one."""
+        """Return a new tensor with the memory layout of its kind."""
         made = self.seed(array, kind)
         if kind.strides is not None:
             made = self.torch.empty_strided(made.shape, kind.strides, dtype=made.dtype).copy_(made)
@@ -87,13 +89,13 @@ class TorchTensors(Library):
         return made if made.dtype == dtype else made.to(dtype)
 
     def parameters(self, function: Function) -> dict[str, Any]:
-        """Return the parameters of a module that are trained."""
+        """Return the parameters of a module that require a gradient."""
         if not isinstance(function, self.torch.nn.Module):
             return {}
         return {name: parameter for name, parameter in function.named_parameters() if parameter.requires_grad}
 
     def with_parameters(self, function: Function, names: Sequence[str]) -> Function:
-        """Return a module as a function of its parameters too; what it writes to buffers is forgotten."""
+        """Return a module as a function of its parameters, too. Its writes to buffers are discarded."""
         if not isinstance(function, self.torch.nn.Module):
             return function
         module = function
@@ -107,7 +109,7 @@ class TorchTensors(Library):
         return functional
 
     def module_call(self, parameters: str, arguments: str) -> str:
-        """Return code that calls a module with other parameters, both as code."""
+        """Return code that calls a module with other parameters, given both as code."""
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
 
     def _generator_state(self) -> Array:
@@ -117,21 +119,21 @@ class TorchTensors(Library):
         self.torch.set_rng_state(self.torch.from_numpy(state))
 
     def sources(self) -> tuple[Source, ...]:
-        """Return PyTorch's generator, numpy's and Python's."""
+        """Return the generators of PyTorch, NumPy and Python."""
         return self.own_source, *super().sources()
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
-        """Return the dtypes of what the graph behind some outputs passes on."""
+        """Return the dtypes of the gradients that pass through the graph of some outputs."""
         del subject
         dtypes = set()
-        for node, number in self.behind(tensors):
-            metadata = getattr(node, "_input_metadata", ())  # of an output without gradient it says float32
+        for node, number in self.nodes(tensors):
+            metadata = getattr(node, "_input_metadata", ())  # float32 for an output without gradient
             if number < len(metadata):
                 dtypes.add(metadata[number].dtype)
         return {self._plain(dtype).dtype for dtype in dtypes}
 
-    def behind(self, tensors: Sequence[Any]) -> Iterator[tuple[Any, int]]:
-        """Yield the nodes of the graph behind some outputs, each with the number of the output that is used."""
+    def nodes(self, tensors: Sequence[Any]) -> Iterator[tuple[Any, int]]:
+        """Yield the nodes of the graph of some outputs, each with the number of its output that is used."""
         recorded = (tensor for tensor in tensors if isinstance(tensor, self.torch.Tensor) and tensor.grad_fn)
         waiting = [(tensor.grad_fn, tensor.output_nr) for tensor in recorded]
         seen = set(waiting)
@@ -153,19 +155,19 @@ class TorchTensors(Library):
         return higher
 
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """Return outputs and their tangents by forward mode. Raises UnsupportedError where there is none."""
+        """Return outputs and their tangents by forward mode. Raises UnsupportedError if there is none."""
         forward = self.torch.autograd.forward_ad
         with forward.dual_level():
             duals = [forward.make_dual(p.detach(), t) for p, t in zip(primals, tangents, strict=True)]
             try:
                 outputs = function(*duals)
             except NotImplementedError as error:
-                raise UnsupportedError(_first_line(error)) from error
+                raise UnsupportedError(str(error).partition("\n")[0]) from error
             parts = [forward.unpack_dual(output) for output in outputs]
         return tuple(part.primal for part in parts), tuple(part.tangent for part in parts)
 
     def gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Return the gradients of the leaves; a reentrant checkpoint can do that by a backward only."""
+        """Return the gradients of the leaves, by a backward if there is a reentrant checkpoint."""
         try:
             found: Sequence[Any] = self.torch.autograd.grad(
                 tensors, leaves, seeds, retain_graph=True, allow_unused=True
@@ -190,23 +192,46 @@ class TorchTensors(Library):
             inputs, seeds = arguments[:count], arguments[count:]
             outputs = function(*inputs)
             found = self.torch.autograd.grad(outputs, inputs, seeds, create_graph=True, allow_unused=True)
-            if any(type(node).__name__ == ONCE for node, _ in self.behind(found)):
+            if any(type(node).__name__ == ONCE for node, _ in self.nodes(found)):
                 raise RuntimeError("a function on the way is marked with once_differentiable")
             return tuple(self.torch.zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True))
 
         return gradient
 
     def batched_gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Return gradients for a batch of seeds by vmap."""
+        """Return gradients for a batch of seeds, by vmap."""
         found: Sequence[Any] = self.torch.autograd.grad(
             tensors, leaves, seeds, retain_graph=True, allow_unused=True, is_grads_batched=True
         )
         return found
 
     def batch(self, seeds: Sequence[Any]) -> Any:
-        """Return seeds along a first axis."""
+        """Return seeds stacked along a first axis."""
         return self.torch.stack(list(seeds))
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+@cache
+def raised_mode(torch: Any) -> type:
+    """Return the class of modes in which every operator computes in float64, whatever precision it is asked for."""
+    real = (torch.float32, torch.float16, torch.bfloat16)
+    higher = {**dict.fromkeys(real, torch.float64), torch.complex64: torch.complex128}
+
+    def raised(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.to(higher[value.dtype]) if value.dtype in higher else value
+        if isinstance(value, torch.dtype):
+            return higher.get(value, value)
+        if isinstance(value, list | tuple):
+            return type(value)(raised(item) for item in value)
+        return value
+
+    class Raised(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
+        """Intercepts each operator below autograd and autocast."""
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            first = 1 if func._schema.is_mutable else 0  # noqa: SLF001 (PyTorch's own modes use it)
+            arguments = (*args[:first], *(raised(argument) for argument in args[first:]))
+            return func(*arguments, **{name: raised(value) for name, value in (kwargs or {}).items()})
+
+    return Raised

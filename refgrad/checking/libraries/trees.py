@@ -1,4 +1,4 @@
-"""Arguments and results as trees of tuples, lists, dictionaries and dataclasses: their leaves, and the tree again."""
+"""Arguments and results as trees of tuples, lists, dictionaries and dataclasses."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The leaves of a value, where each is in it (``['w'][0]``), and what makes the value again of other leaves.
+    """The leaves of a value, the index of each in it (``['w'][0]``), and a function that builds the value from leaves.
 
-    ``code`` makes the same in Python, of names of the leaves.
+    ``code`` returns Python code for the value from names of the leaves, and ``spell`` code for each of its parts.
     """
 
     leaves: tuple[Any, ...]
     places: tuple[str, ...]
     build: Callable[[Sequence[Any]], Any]
     code: Callable[[Sequence[str]], str]
-
     spell: Callable[[Sequence[str]], list[str]]
-    """Code for each of its own parts."""
 
 
 def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
-    """Take a value apart; whatever is no container is a leaf, and so is what is said to be one."""
+    """Return the tree of a value. Its leaves are the objects that are no containers, or that ``is_leaf`` accepts."""
     parts = None if is_leaf(value) else _parts(value)
     if parts is None:
         return Tree((value,), ("",), lambda leaves: leaves[0], lambda names: names[0], list)
@@ -52,7 +50,7 @@ def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
 
 
 def _parts(value: Any) -> tuple[list[str], list[Any], Callable[[list[Any]], Any]] | None:
-    """Return the names and the values of a container's parts, and what makes it of other values."""
+    """Return the names and the values of a container's parts, and a function that builds it from other values."""
     if isinstance(value, tuple | list):
         return [f"[{i}]" for i in range(len(value))], list(value), lambda made: _sequence(value, made)
     if isinstance(value, Mapping):
@@ -66,7 +64,7 @@ def _parts(value: Any) -> tuple[list[str], list[Any], Callable[[list[Any]], Any]
 
 
 def _code(value: Any, names: Sequence[str], parts: Sequence[str]) -> str:
-    """Return code for a container, of that of its parts."""
+    """Return code for a container from the code of its parts."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key!r}: {part}" for key, part in zip(value, parts, strict=True)) + "}"
     if type(value) is list:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.checking.pullbacks import Pullback
+from refgrad.checking.subject import Pullback
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import Operator, OperatorError, operator_table
 from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, ScenarioError, Slice

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError
-from refgrad.checking.libraries.nearness import NEARBY_TOLERANCE, near, numeric
-from refgrad.checking.libraries.numbers import Arrays
-from refgrad.checking.screening import Duals
+from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Arrays, near, numeric
 from refgrad.checking.subject import Subject
 from refgrad.checking.tracing import jax_program, numpy_array, torch_dispatch
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable
 from refgrad.interpreter import Noted, noted, numpy_forward
 from refgrad.oracles import CertifiedOracle, judge
+from refgrad.oracles.screening import Duals
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS, least_precise
 

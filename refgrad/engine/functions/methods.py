@@ -12,8 +12,8 @@ from refgrad.engine import autograd
 from refgrad.engine.functions.discrete import OPERATORS
 from refgrad.engine.functions.in_place import filler, full_index, in_place, item_writer, plain_index
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.conversions import cast_with
-from refgrad.engine.pictures.printing import shown
+from refgrad.engine.operators.additional import cast_with
+from refgrad.engine.printing import shown
 
 Function = Callable[..., Any]
 

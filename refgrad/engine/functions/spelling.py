@@ -2,7 +2,7 @@
 
 A row is called by its own name, its aliases or PyTorch's name; attributes are passed by position, by their own names or
 by PyTorch's. PyTorch functions that need several operators, or whose arguments differ otherwise, are in
-:mod:`refgrad.engine.functions.composites`.
+:mod:`refgrad.engine.functions.spelling`.
 """
 
 from __future__ import annotations
@@ -96,3 +96,29 @@ def plain_attribute(value: Any) -> Any:
     if isinstance(value, np.integer):
         return int(value)
     return tuple(map(plain_attribute, value)) if isinstance(value, list | tuple) else value
+
+
+def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Function]:
+    """Return the composites, built from ``functions``, those of the operator table as users call them."""
+
+    def transpose(x: Tensor, dim0: Any = None, dim1: int | None = None, *, axes: Any = None) -> Tensor:
+        """Swap two axes as PyTorch does, permute by a tuple as numpy does, or reverse all."""
+        if dim1 is None:
+            return functions["transpose"](x, axes=dim0 if axes is None else axes)  # type: ignore[no-any-return]
+        order = list(range(x.ndim))
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+        return functions["transpose"](x, axes=tuple(order))  # type: ignore[no-any-return]
+
+    def t(x: Tensor) -> Tensor:
+        """Transpose a matrix; a vector stays as it is."""
+        return functions["transpose"](x)  # type: ignore[no-any-return]
+
+    def squeeze(x: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
+        """Remove one axis of length one, or all of them."""
+        axis = dim if axis is None else axis
+        if axis is not None:
+            return functions["squeeze"](x, axis=axis) if x.shape[axis] == 1 else x
+        return functions["reshape"](x, shape=tuple(n for n in x.shape if n != 1))  # type: ignore[no-any-return]
+
+    made = (transpose, t, squeeze)
+    return MappingProxyType({function.__name__: function for function in made})

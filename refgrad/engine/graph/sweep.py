@@ -12,8 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from refgrad.engine import errors
-from refgrad.engine.graph.hooks import Watch
-from refgrad.engine.graph.node import LAST_WRITE, GraphNode
+from refgrad.engine.graph.node import LAST_WRITE, GraphNode, Watch
 from refgrad.engine.graph.tensor import Tensor
 
 Cotangents = dict[GraphNode, Any]

@@ -1,4 +1,4 @@
-"""Docstrings of the operators' functions, generated from their rows: summary, shapes, formula and more."""
+"""Names of the nodes of operators, as PyTorch has them, and docstrings of their functions, both made of the rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,27 @@ from types import MappingProxyType
 from refgrad.operators import Operator
 from refgrad.operators.signature import domain, signature
 from refgrad.operators.table import Operands
+
+# PyTorch's names, where they are not the shortest name of the row.
+NAMES: Mapping[str, str] = MappingProxyType({
+    "add_at": "IndexPut",
+    "broadcast_to": "Expand",
+    "clip": "Clamp",
+    "concatenate": "Cat",
+    "expand_dims": "Unsqueeze",
+    "matmul": "Mm",
+    "reshape": "View",
+    "to_float16": "ToCopy",
+    "to_float32": "ToCopy",
+    "to_float64": "ToCopy",
+})
+
+
+def node_name(operator: Operator) -> str:
+    """Return the name of the node's class: ``MulBackward0`` for multiply."""
+    shortest = min((operator.name, *operator.aliases), key=len)
+    return f"{NAMES.get(operator.name, shortest.capitalize())}Backward0"
+
 
 SHAPES: Mapping[Operands, str] = MappingProxyType({
     "any": "any",

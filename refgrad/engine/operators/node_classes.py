@@ -17,10 +17,9 @@ import numpy as np
 
 from refgrad.engine.graph.node import Contributions, Node, Shape
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.conversions import cast_with
-from refgrad.engine.operators.fitting import fitted
-from refgrad.engine.operators.naming import node_name
-from refgrad.engine.operators.partials import saved_names, weighted
+from refgrad.engine.operators.additional import cast_with
+from refgrad.engine.operators.contributions import fitted, saved_names, weighted
+from refgrad.engine.operators.documentation import node_name
 from refgrad.engine.operators.vocabulary import ON_ARRAYS, on_tensors
 from refgrad.operators import Operator
 from refgrad.operators.structure import Structure

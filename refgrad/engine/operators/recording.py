@@ -17,8 +17,7 @@ import numpy as np
 from refgrad.engine.graph.modes import RECORDING, is_grad_enabled
 from refgrad.engine.graph.node import FLOAT64, next_number
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.bessel import BESSEL
-from refgrad.engine.operators.conversions import CONVERSIONS, cast_array
+from refgrad.engine.operators.additional import BESSEL, CONVERSIONS, cast_array
 from refgrad.engine.operators.documentation import documentation
 from refgrad.engine.operators.node_classes import OperatorSets, is_plain, listing, node_class, skip_identity
 from refgrad.engine.operators.operands import as_array, is_mixed, operand, operands, promote

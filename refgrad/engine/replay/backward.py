@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.engine.operators.fitting import fitted
+from refgrad.engine.operators.contributions import fitted, saved_names, weighted
 from refgrad.engine.operators.node_classes import Application
-from refgrad.engine.operators.partials import saved_names, weighted
 from refgrad.engine.operators.tracing import Step, Trace, Traced
 from refgrad.engine.replay.forward import constant
 from refgrad.engine.replay.lowering import lowered

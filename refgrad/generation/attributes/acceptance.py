@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.attributes.site import Site
+from refgrad.generation.attributes.rules import Site
 from refgrad.operators import Attribute, Operator
 from refgrad.operators.structure import Shape
 from refgrad.operators.structures.indexing import numpy_index

@@ -1,4 +1,4 @@
-"""Random axes, amounts, indices and masks for operators that move, pick or write entries."""
+"""Random axes, amounts, indices and masks for attributes, given the shapes of the operands."""
 
 from __future__ import annotations
 
@@ -11,11 +11,83 @@ from refgrad.generation.choices import Choices
 from refgrad.operators.structure import Shape
 from refgrad.scenario import AttributeValue, Slice
 
+STEPS: Final = (1, -1, 2, -2)
+
 MOST: Final = 4
 """Largest number of indices, and largest shift."""
 
 NEGATIVE: Final = 0.3
 """Probability that an axis or an index is counted from the end, and of other variations of an attribute."""
+
+
+def choose_index(choices: Choices, shape: Shape) -> tuple[AttributeValue, ...]:
+    """Return an index into an array of this shape: slices with any step, and integers or integer arrays.
+
+    Integers and arrays do not occur in one index, since libraries disagree about where the array's axes then go. Arrays
+    of one index have one length; their entries may repeat and count from the end.
+    """
+    axes = choices.integer(1, len(shape))
+    count = choices.integer(1, MOST) if choices.boolean(0.4) else None
+    items: list[AttributeValue] = []
+    for length in shape[:axes]:
+        if length == 0 or choices.boolean(0.5):
+            items.append(_slice(choices, length))
+        elif count is None:
+            items.append(choices.integer(-length, length - 1) if choices.boolean(0.7) else Slice())
+        else:
+            items.append(_entries(choices, length, count))
+    return tuple(items)
+
+
+def choose_indices(choices: Choices, length: int, max_rank: int) -> AttributeValue:
+    """Return indices into an axis of this length: a tuple, a tuple of tuples, or a single integer."""
+    if length == 0:
+        return ()
+    kinds = ["vector", "matrix", "scalar"] if max_rank > 1 else ["vector", "scalar"] if max_rank else ["scalar"]
+    kind = choices.choice(kinds)
+    if kind == "scalar":
+        return choices.integer(-length, length - 1)
+    count = choices.integer(1, MOST)
+    if kind == "vector":
+        return _entries(choices, length, count)
+    return tuple(_entries(choices, length, 2) for _ in range(choices.integer(1, 2)))
+
+
+def choose_inverse(choices: Choices, shape: Shape, wanted: Shape) -> tuple[AttributeValue, ...]:
+    """Return an index that reads an array of shape ``wanted`` from one of ``shape``.
+
+    ``shape`` has the axes of ``wanted``, each at least as long, and perhaps further axes before them.
+    """
+    lead = len(shape) - len(wanted)
+    items: list[AttributeValue] = [choices.integer(-length, length - 1) for length in shape[:lead]]
+    gather = -1 if lead or not wanted or choices.boolean(0.5) else choices.integer(0, len(wanted) - 1)
+    for axis, (length, count) in enumerate(zip(shape[lead:], wanted, strict=True)):
+        if axis == gather and length and count:
+            items.append(_entries(choices, length, count))
+        else:
+            items.append(_slice_of(choices, length, count))
+    return tuple(items)
+
+
+def _entries(choices: Choices, length: int, count: int) -> tuple[int, ...]:
+    return tuple(choices.integer(-length, length - 1) for _ in range(count))
+
+
+def _slice(choices: Choices, length: int) -> Slice:
+    step = choices.choice(STEPS)
+    start = None if choices.boolean(0.5) else choices.integer(-length, length)
+    stop = None if choices.boolean(0.5) else choices.integer(-length, length)
+    return Slice(start, stop, None if step == 1 else step)
+
+
+def _slice_of(choices: Choices, length: int, count: int) -> Slice:
+    """Return a slice that picks ``count`` of ``length`` entries, forwards or backwards."""
+    if count == 0:
+        return Slice(0, 0)
+    start = choices.integer(0, length - count)
+    if not choices.boolean(0.3):
+        return Slice(start, start + count)
+    return Slice(start + count - 1, start - 1 if start else None, -1)
 
 
 def spelled(choices: Choices, axis: int, rank: int) -> int:
@@ -31,9 +103,16 @@ def one_axis(choices: Choices, rank: int) -> int:
 def some_axes(choices: Choices, rank: int, count: int | None = None) -> tuple[int, ...]:
     """Return distinct axes in any order: ``count`` of them, or any number except 0; of a scalar, none."""
     count = choices.integer(min(1, rank), rank) if count is None else count
-    rest = list(range(rank))
-    axes = [rest.pop(len(rest) - 1 - choices.integer(0, len(rest) - 1)) for _ in range(count)]
-    return tuple(spelled(choices, axis, rank) for axis in axes)
+    return tuple(spelled(choices, axis, rank) for axis in shuffled(choices, rank, count))
+
+
+def shuffled(choices: Choices, length: int, count: int) -> list[int]:
+    """Return ``count`` of the numbers below ``length`` in any order. The simplest order is reversed.
+
+    The identity would change nothing.
+    """
+    rest = list(range(length))
+    return [rest.pop(len(rest) - 1 - choices.integer(0, len(rest) - 1)) for _ in range(count)]
 
 
 def shifts(choices: Choices, axis: Any) -> AttributeValue:
@@ -111,26 +190,9 @@ class _Lines:
         return index if "positive" in self.options else spelled(self.choices, index, self.length)
 
 
-def rows(choices: Choices, count: int, length: int, options: Sequence[str]) -> AttributeValue:
-    """Return ``count`` indices into an axis of ``length``, at most ``length`` if they must be ``distinct``."""
-    return places(choices, [(length,), (count,)], 0, options)
-
-
-def flat_places(choices: Choices, size: int, count: int, *, distinct: bool) -> AttributeValue:
-    """Return ``count`` indices into ``size`` entries in row-major order, at most ``size`` if they must be distinct."""
-    if size == 0:
-        return ()
-    free = list(range(size))
-    drawn = [free.pop(choices.integer(0, len(free) - 1)) for _ in range(min(count, size))] if distinct else None
-    indices = [choices.integer(0, size - 1) for _ in range(count)] if drawn is None else drawn
-    return tuple(spelled(choices, i, size) for i in indices)
-
-
-def truths(choices: Choices, shape: Shape) -> AttributeValue:
-    """Return booleans in a nested tuple of this shape."""
-    if not shape:
-        return choices.boolean(0.6)
-    return tuple(truths(choices, shape[1:]) for _ in range(shape[0]))
+def nested(shape: Shape, draw: Callable[[], bool | int]) -> AttributeValue:
+    """Return a nested tuple of this shape, with entries that are drawn in order."""
+    return tuple(nested(shape[1:], draw) for _ in range(shape[0])) if shape else draw()
 
 
 def leading(choices: Choices, shape: Shape, _axis: int | None) -> Shape:
@@ -172,11 +234,11 @@ def writing_index(choices: Choices, shape: Shape, source: Shape) -> tuple[Attrib
         elif axis == gather and 0 < count <= length:
             items.append(places(choices, [(length,), (count,)], 0, ("distinct",)))
         else:
-            items.append(_slice(choices, length, count))
+            items.append(_writing_slice(choices, length, count))
     return tuple(items)
 
 
-def _slice(choices: Choices, length: int, count: int) -> Slice:
+def _writing_slice(choices: Choices, length: int, count: int) -> Slice:
     if count == 1:
         start, stop = choices.integer(-length, length), choices.choice((None, length, -1))
         return Slice(start, stop, choices.choice((None, 2)))

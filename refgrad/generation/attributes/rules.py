@@ -4,28 +4,87 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from refgrad.generation.attributes.indexing import choose_index, choose_indices, choose_inverse
-from refgrad.generation.attributes.placement import kept_lengths
-from refgrad.generation.attributes.placement_rules import PLACEMENT_RULES
-from refgrad.generation.attributes.site import AttributeRule, Site
+from refgrad.generation.attributes.placement import (
+    MASK_SHAPES,
+    MOST,
+    NEGATIVE,
+    amounts,
+    choose_index,
+    choose_indices,
+    choose_inverse,
+    kept_lengths,
+    nested,
+    one_axis,
+    places,
+    points,
+    shifts,
+    shuffled,
+    some_axes,
+    spelled,
+    widths,
+    writing_index,
+)
 from refgrad.generation.choices import Choices
-from refgrad.generation.profile import Profile
+from refgrad.generation.profile import STANDARD, Profile
 from refgrad.operators import Attribute, Operator
 from refgrad.operators.structure import Shape
 from refgrad.operators.table import AttributeType
 from refgrad.scenario import AttributeValue
-
-NEGATIVE: Final = 0.3
-"""Probability that an axis is counted from the end, and that a length is left to be inferred."""
 
 OMITTED: Final = 0.5
 """Probability that an attribute that has its default value is omitted."""
 
 DEFAULT_RANGE: Final = (-3.0, 3.0)
 """Range of numbers for an operator that declares no sample range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The data that the values of an attribute depend on: operator, shapes of the operands, and other attributes.
+
+    ``chosen`` holds the values of at least those attributes that come before it in the operator's row.
+    """
+
+    operator: Operator
+    shapes: tuple[Shape, ...]
+    chosen: Mapping[str, Any]
+    profile: Profile = STANDARD
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of the first operand."""
+        return self.shapes[0]
+
+    @property
+    def length(self) -> int:
+        """Length of the chosen axis, or the number of entries without one."""
+        axis = self.chosen.get("axis")
+        return math.prod(self.shape) if axis is None or not self.shape else self.shape[axis]
+
+    def of_type(self, kind: AttributeType) -> Any:
+        """Return the value that was chosen for the first attribute of a type, or None."""
+        names = [attribute.name for attribute in self.operator.attributes if attribute.type == kind]
+        return self.chosen.get(names[0]) if names else None
+
+
+Chooser: TypeAlias = Callable[[Choices, Site, Attribute], AttributeValue]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRule:
+    """A rule for attributes of one type.
+
+    ``choose`` returns a value. ``admits`` returns True if there is one for a first operand of a shape, and ``adapt``
+    returns a similar shape for which there is one.
+    """
+
+    choose: Chooser
+    admits: Callable[[Shape], bool] = lambda _: True
+    adapt: Callable[[Shape], Shape] = lambda shape: shape
 
 
 def choose_attributes(
@@ -69,22 +128,18 @@ def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
     return [axis for axis in range(len(first)) if differing <= {axis}]
 
 
-def _spelled(choices: Choices, axis: int, rank: int) -> int:
-    return axis - rank if choices.boolean(NEGATIVE) else axis
-
-
 def _axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
-    return _spelled(choices, choices.choice(differing_axes(site.shapes)), len(site.shape))
+    return spelled(choices, choices.choice(differing_axes(site.shapes)), len(site.shape))
 
 
 def _new_axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
     rank = len(site.shape) + 1
-    return _spelled(choices, choices.integer(0, rank - 1), rank)
+    return spelled(choices, choices.integer(0, rank - 1), rank)
 
 
 def _unit_axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
     axes = [axis for axis, length in enumerate(site.shape) if length == 1]
-    return _spelled(choices, choices.choice(axes), len(site.shape))
+    return spelled(choices, choices.choice(axes), len(site.shape))
 
 
 def _axes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
@@ -93,9 +148,9 @@ def _axes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue
     if rank == 0 or choices.boolean(0.3):
         return None
     if choices.boolean(0.4):
-        return _spelled(choices, choices.integer(0, rank - 1), rank)
-    axes = shuffled(choices, rank)[: choices.integer(1, rank)]
-    return tuple(_spelled(choices, axis, rank) for axis in axes)
+        return spelled(choices, choices.integer(0, rank - 1), rank)
+    axes = shuffled(choices, rank, rank)[: choices.integer(1, rank)]
+    return tuple(spelled(choices, axis, rank) for axis in axes)
 
 
 def _bool(choices: Choices, _site: Site, _attribute: Attribute) -> bool:
@@ -112,11 +167,19 @@ def _float(choices: Choices, site: Site, attribute: Attribute) -> float:
 
 def _shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
     """Return a factorization of the number of entries, one factor of which may be left to be inferred."""
-    size = math.prod(site.shape)
-    factors = list(_factorization(choices, size, site.profile.max_rank))
-    if factors and size and choices.boolean(NEGATIVE):
-        factors[choices.integer(0, len(factors) - 1)] = -1
-    return tuple(factors)
+    return _perhaps_inferred(choices, _factorization(choices, math.prod(site.shape), site.profile.max_rank))
+
+
+def _factors(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+    return _perhaps_inferred(choices, _factorization(choices, site.length, 3) or (1,))
+
+
+def _perhaps_inferred(choices: Choices, lengths: Shape) -> Shape:
+    """Return the lengths, perhaps with -1 for one of them, which is then inferred from the others."""
+    if not lengths or 0 in lengths or not choices.boolean(NEGATIVE):
+        return lengths
+    place = choices.integer(0, len(lengths) - 1)
+    return (*lengths[:place], -1, *lengths[place + 1 :])
 
 
 def _factorization(choices: Choices, size: int, max_rank: int) -> Shape:
@@ -133,18 +196,14 @@ def _factorization(choices: Choices, size: int, max_rank: int) -> Shape:
     return (*factors, size)
 
 
-def _broadcast_shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
-    return stretched(choices, site.shape, site.profile)
-
-
 def _permutation(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
     rank = len(site.shape)
     if choices.boolean(0.2):
         return None
     if rank > 2 and choices.boolean(0.4):  # noqa: PLR2004 (the cycles of two axes are their own inverses)
         start = choices.integer(1, rank - 1)
-        return tuple(_spelled(choices, (start + place) % rank, rank) for place in range(rank))
-    return tuple(_spelled(choices, axis, rank) for axis in shuffled(choices, rank))
+        return tuple(spelled(choices, (start + place) % rank, rank) for place in range(rank))
+    return tuple(spelled(choices, axis, rank) for axis in shuffled(choices, rank, rank))
 
 
 def _index(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
@@ -168,17 +227,7 @@ def _classes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeVa
     """Return a class for every entry of the axes other than that of classes, which is the second or the only one."""
     axis = 1 if len(site.shape) > 1 else 0
     length = site.shape[axis]
-    return _nested((*site.shape[:axis], *site.shape[axis + 1 :]), lambda: choices.integer(0, length - 1))
-
-
-def _nested(shape: Shape, draw: Callable[[], int]) -> AttributeValue:
-    return tuple(_nested(shape[1:], draw) for _ in range(shape[0])) if shape else draw()
-
-
-def shuffled(choices: Choices, count: int) -> list[int]:
-    """Return the numbers below count in any order. The simplest order is reversed, as the identity changes nothing."""
-    rest = list(range(count))
-    return [rest.pop(len(rest) - 1 - choices.integer(0, len(rest) - 1)) for _ in range(count)]
+    return nested((*site.shape[:axis], *site.shape[axis + 1 :]), lambda: choices.integer(0, length - 1))
 
 
 def stretched(choices: Choices, shape: Shape, profile: Profile) -> Shape:
@@ -198,19 +247,68 @@ def _has_classes(shape: Shape) -> bool:
     return len(shape) > 0 and shape[min(1, len(shape) - 1)] > 0
 
 
+def _flat_axis(choices: Choices, site: Site, _attribute: Attribute) -> int | None:
+    return None if not site.shape or choices.boolean(NEGATIVE) else one_axis(choices, len(site.shape))
+
+
+def _axis_list(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+    axes = some_axes(choices, len(site.shape))
+    return axes[0] if len(axes) == 1 and choices.boolean(0.5) else axes
+
+
+def _matching_axes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+    others = site.of_type("axis_list")
+    if isinstance(others, tuple):
+        return some_axes(choices, len(site.shape), len(others))
+    return one_axis(choices, len(site.shape))
+
+
+def _position(choices: Choices, site: Site, _attribute: Attribute) -> int:
+    return choices.integer(-site.length, site.length - 1) if site.length else 0
+
+
+def _places(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
+    return places(choices, site.shapes, site.chosen["axis"], attribute.options)
+
+
+def _rows(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
+    axis, shapes = site.chosen["axis"], [shape or (1,) for shape in site.shapes]
+    count = shapes[1][axis] if len(shapes) > 1 else choices.integer(min(1, site.length), MOST)
+    return places(choices, [(shapes[0][axis],), (count,)], 0, attribute.options)
+
+
+def _flat_places(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+    """Return an index into all entries for each entry of the last operand, distinct ones unless they accumulate."""
+    size, count = math.prod(site.shape), math.prod(site.shapes[-1])
+    if not size:
+        return ()
+    if site.chosen.get("accumulate", True):
+        indices = [choices.integer(0, size - 1) for _ in range(count)]
+    else:
+        free = list(range(size))
+        indices = [free.pop(choices.integer(0, len(free) - 1)) for _ in range(min(count, size))]
+    return tuple(spelled(choices, i, size) for i in indices)
+
+
+def _mask(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
+    shape = MASK_SHAPES[attribute.options[0]](choices, site.shape, site.chosen.get("axis"))
+    return nested(shape, lambda: choices.boolean(0.6))
+
+
+def _has_two_axes(shape: Shape) -> bool:
+    return len(shape) > 1
+
+
+def _with_two_axes(shape: Shape) -> Shape:
+    return (*shape, 2, 3)[:2]
+
+
 def _has_axis(shape: Shape) -> bool:
     return len(shape) > 0
 
 
 def _with_axis(_shape: Shape) -> Shape:
     return (2,)
-
-
-def _factors(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    factors = list(_factorization(choices, site.length, 3)) or [1]
-    if math.prod(factors) and choices.boolean(NEGATIVE):
-        factors[choices.integer(0, len(factors) - 1)] = -1
-    return tuple(factors)
 
 
 ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType({
@@ -221,7 +319,7 @@ ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType
     "bool": AttributeRule(_bool),
     "float": AttributeRule(_float),
     "shape": AttributeRule(_shape),
-    "broadcast_shape": AttributeRule(_broadcast_shape),
+    "broadcast_shape": AttributeRule(lambda choices, site, _attribute: stretched(choices, site.shape, site.profile)),
     "any_shape": AttributeRule(_any_shape),
     "permutation": AttributeRule(_permutation),
     "index": AttributeRule(_index, _has_axis, _with_axis),
@@ -236,5 +334,29 @@ ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType
             choices, stretched(choices, site.shape, site.profile), site.shape
         )
     ),
-    **PLACEMENT_RULES,
+    "flat_axis": AttributeRule(_flat_axis),
+    "scalar_axis": AttributeRule(lambda choices, site, _attribute: one_axis(choices, len(site.shape))),
+    "axis_list": AttributeRule(_axis_list, _has_axis, _with_axis),
+    "matching_axes": AttributeRule(_matching_axes, _has_axis, _with_axis),
+    "axis_pair": AttributeRule(
+        lambda choices, site, _attribute: some_axes(choices, len(site.shape), 2), _has_two_axes, _with_two_axes
+    ),
+    "new_axis_pair": AttributeRule(
+        lambda choices, site, _attribute: some_axes(choices, len(site.shape) + 1, 2), _has_axis, _with_axis
+    ),
+    "shifts": AttributeRule(lambda choices, site, _attribute: shifts(choices, site.chosen["axis"])),
+    "pad_width": AttributeRule(lambda choices, site, attribute: widths(choices, site.shape, attribute.bounds)),
+    "repeats": AttributeRule(
+        lambda choices, site, _attribute: amounts(choices, choices.integer(0, site.profile.max_rank))
+    ),
+    "counts": AttributeRule(lambda choices, site, _attribute: amounts(choices, site.length)),
+    "points": AttributeRule(lambda choices, site, _attribute: points(choices, site.length)),
+    "position": AttributeRule(_position),
+    "places": AttributeRule(_places),
+    "rows": AttributeRule(_rows),
+    "flat_places": AttributeRule(_flat_places),
+    "mask": AttributeRule(_mask),
+    "writing_index": AttributeRule(
+        lambda choices, site, _attribute: writing_index(choices, *site.shapes[:2]), _has_axis, _with_axis
+    ),
 })

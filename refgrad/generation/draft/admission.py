@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from refgrad.generation.attributes.acceptance import accepts
 from refgrad.generation.attributes.rules import admits
-from refgrad.generation.draft.shape_patterns import bound
+from refgrad.generation.draft.operands import bound
 from refgrad.interpreter import NUMPY_FUNCTIONS, noted
 from refgrad.operators import Expression, Operator
 from refgrad.operators.structures.reductions import kept_shape, reduced_axes

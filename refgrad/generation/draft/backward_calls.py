@@ -1,4 +1,4 @@
-"""Backward calls of a random graph: their outputs and seeds, and the reads at the end."""
+"""The end of a random graph: its backward calls with their seeds, its reads, and the dtypes of its leaves."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Final
 
 from refgrad.generation.choices import Choices
 from refgrad.generation.draft.admission import MARGIN
-from refgrad.generation.draft.draft import Draft
-from refgrad.generation.draft.leaves import accepted_range, random_array
-from refgrad.generation.draft.value import Value
-from refgrad.generation.dtypes import with_wider_leaves
-from refgrad.generation.profile import GenerationError, Profile, reducing_operators
-from refgrad.operators import Operator
+from refgrad.generation.draft.application import accepted_range, random_array
+from refgrad.generation.draft.draft import Draft, Value
+from refgrad.generation.profile import Profile, reducing_operators
+from refgrad.operators import Operator, operator_table
 from refgrad.operators.structure import Shape
-from refgrad.scenario import Apply, Backward, Constant, Read, Scenario, Step
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
+from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.promotion import floating_dtypes
+from refgrad.scenario.rewrite import needed, retyped
 
 SEED_RANGE: Final = (-3.0, 3.0)
 INTERIOR: Final = 0.25
@@ -23,9 +24,12 @@ INTERIOR: Final = 0.25
 REBUILT: Final = 0.2
 """Probability that a later backward runs on a new copy of the graph of the previous output."""
 
+WIDER: Final = 0.5
+"""Probability that a leaf has the wider dtype in a scenario of two dtypes."""
+
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class PlannedBackward:
     """A planned backward: ``graph`` has one bit for each result that it traverses, ``before`` the steps before it."""
 
     output: str
@@ -34,25 +38,25 @@ class Walk:
     before: tuple[Step, ...] = ()
 
 
-def completed(draft: Draft) -> Scenario:
+def completed(draft: Draft) -> Scenario | None:
     """Return the scenario with its backward calls and, at its end, its reads.
 
-    Raises :class:`GenerationError` if there is no output from which the profile allows a backward to start.
+    The result is None if there is no output from which the profile allows a backward to start.
     """
     outputs = _outputs(draft)
     if not outputs:
-        raise GenerationError("no result is a scalar that requires grad, nor can one be reduced to such")
-    walks = _walks(draft, outputs)
+        return None
+    planned = _planned(draft, outputs)
     steps = list(draft.steps)
-    for number, walk in enumerate(walks):
-        shared = any(walk.graph & later.graph for later in walks[number + 1 :])
-        retain = shared or (number < len(walks) - 1 and draft.choices.boolean(0.2))
-        steps += [*walk.before, Backward(walk.output, walk.seed, retain)]
+    for number, each in enumerate(planned):
+        shared = any(each.graph & later.graph for later in planned[number + 1 :])
+        retain = shared or (number < len(planned) - 1 and draft.choices.boolean(0.2))
+        steps += [*each.before, Backward(each.output, each.seed, retain)]
     steps += [Read("grad", leaf.name) for leaf in draft.leaves if leaf.requires_grad]
-    steps += [Read("value", name) for name in dict.fromkeys(walk.output for walk in walks)]
+    steps += [Read("value", name) for name in dict.fromkeys(each.output for each in planned)]
     if draft.profile.wider is None:
         return Scenario(tuple(steps))
-    return with_wider_leaves(Scenario(tuple(steps)), draft.choices, draft.profile.wider)
+    return _with_wider_leaves(Scenario(tuple(steps)), draft.choices, draft.profile.wider)
 
 
 def _outputs(draft: Draft) -> list[Value]:
@@ -97,18 +101,18 @@ def _reduce(draft: Draft, operator: Operator, value: Value) -> bool:
     return result is not None
 
 
-def _walks(draft: Draft, outputs: list[Value]) -> list[Walk]:
-    walks: list[Walk] = []
+def _planned(draft: Draft, outputs: list[Value]) -> list[PlannedBackward]:
+    planned: list[PlannedBackward] = []
     built = len(draft.results)
     for number, output in enumerate(outputs):
         if number and draft.profile.accumulate and draft.choices.boolean(REBUILT):
             copies = _rebuilt(draft, outputs[number - 1], built)
             seed = _seed(draft, outputs[number - 1])
-            walks.append(Walk(copies[-1].name, seed, ((1 << len(copies)) - 1) << built, copies))
+            planned.append(PlannedBackward(copies[-1].name, seed, ((1 << len(copies)) - 1) << built, copies))
             built += len(copies)
         else:
-            walks.append(Walk(output.name, _seed(draft, output), output.graph))
-    return walks
+            planned.append(PlannedBackward(output.name, _seed(draft, output), output.graph))
+    return planned
 
 
 def _rebuilt(draft: Draft, output: Value, built: int) -> tuple[Apply, ...]:
@@ -132,3 +136,34 @@ def _seed(draft: Draft, output: Value) -> Constant | None:
 def random_seed(choices: Choices, shape: Shape, profile: Profile) -> Constant:
     """Return a random seed or factor of either sign in the profile's dtype."""
     return Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype), profile.dtype)
+
+
+def _with_wider_leaves(scenario: Scenario, choices: Choices, wider: str) -> Scenario:
+    """Return the scenario with some floating leaves in the dtype ``wider``; no number changes.
+
+    If there are several floating leaves, at least one becomes wider. Operators that are neither elementwise nor join
+    arrays get operands of one dtype, since libraries reject others by design.
+    """
+    floating = [leaf.name for leaf in scenario.leaves if leaf.value.dtype in FORMATS]
+    chosen = {name for name in floating if choices.boolean(WIDER)}
+    if len(floating) > 1 and len(chosen) in {0, len(floating)}:
+        chosen = {choices.choice(floating)}
+    while True:
+        changed = retyped(scenario, chosen, wider)
+        torn = _torn(changed) - chosen
+        if not torn:
+            return changed
+        chosen |= torn
+
+
+def _torn(scenario: Scenario) -> set[str]:
+    """Return the leaves of operators that need operands of one dtype but depend on leaves of several."""
+    dtypes, table = floating_dtypes(scenario), operator_table()
+    torn: set[str] = set()
+    for step in scenario.applications:
+        operator = table[step.operator]
+        mixes = operator.elementwise or operator.operands == "join"
+        if not mixes and len(step.arguments) > 1 and len(dtypes[step.name]) > 1:
+            leaves = (s for s in needed(scenario.steps, {step.name}) if isinstance(s, Leaf))
+            torn.update(leaf.name for leaf in leaves if leaf.value.dtype in FORMATS)
+    return torn

@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from refgrad.generation.draft.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
-from refgrad.generation.dtypes import with_fitting_seeds
-from refgrad.generation.tangents import resized, with_fitting_tangents
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
+from refgrad.scenario.rewrite import (
+    descendants,
+    needed,
+    resized,
+    with_fitting_seeds,
+    with_fitting_tangents,
+    with_seeds,
+)
 
 
 def changes_tensors(steps: Iterable[Step]) -> bool:
@@ -83,7 +89,7 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
             )
     except ScenarioEvaluationError:
         return None
-    return Evaluated(scenario, values, recorded_names(scenario.steps)) if admitted else None
+    return Evaluated(scenario, values, _recorded_names(scenario.steps)) if admitted else None
 
 
 def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
@@ -93,11 +99,11 @@ def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
     set where a later backward traverses a graph again.
     """
     fitting = with_fitting_tangents(steps)
-    chosen = pruned(fitting) if kept.pruned else fitting
+    chosen = needed(fitting, actions=True) if kept.pruned else fitting
     try:
         result = evaluated(Scenario(chosen))
         if result is not None and kept.proper and not result.proper:
-            fitted = _with_flags(tuple(_fitted(step, result.values) for step in chosen), result.recorded)
+            fitted = _with_flags(_with_shaped_seeds(chosen, result.values), result.recorded)
             result = replace(result, scenario=Scenario(fitted))
         if result is not None:
             result = replace(result, scenario=with_fitting_seeds(result.scenario))
@@ -108,35 +114,14 @@ def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
     return result
 
 
-def pruned(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Leave out the definitions that no backward, no read and no other remaining step uses."""
-    needed: set[str] = set()
-    kept: list[Step] = []
-    for step in reversed(steps):
-        if step.defines is None or step.defines in needed:
-            needed.update(step.uses)
-            kept.append(step)
-    return tuple(reversed(kept))
-
-
-def recorded_names(steps: Iterable[Step]) -> frozenset[str]:
+def _recorded_names(steps: Iterable[Step]) -> frozenset[str]:
     """Return the names that require grad."""
-    recorded: set[str] = set()
-    for step in steps:
-        if (isinstance(step, Leaf) and step.requires_grad) or (
-            isinstance(step, Apply | Grad) and not recorded.isdisjoint(step.uses)
-        ):
-            recorded.add(step.name)
-    return frozenset(recorded)
+    return descendants(steps, lambda step: isinstance(step, Leaf) and step.requires_grad, Apply | Grad)
 
 
 def _from_gradients(scenario: Scenario) -> frozenset[str]:
     """Return the names whose values depend on gradients or tangents, which are not computed here."""
-    unknown: set[str] = set()
-    for step in scenario.definitions.values():
-        if isinstance(step, Grad | Jvp) or not unknown.isdisjoint(step.uses):
-            unknown.add(step.name)
-    return frozenset(unknown)
+    return descendants(scenario.steps, lambda step: isinstance(step, Grad | Jvp))
 
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
@@ -153,13 +138,16 @@ def _seed_fits(start: Backward | Grad, output: Array) -> bool:
     return output.shape == (() if start.seed is None else start.seed.shape)
 
 
-def _fitted(step: Step, values: Mapping[str, Array]) -> Step:
-    """Return the step with its seed cut or repeated to the shape of its output."""
-    if not isinstance(step, Backward | Grad) or _seed_fits(step, values[step.output]):
-        return step
-    output = values[step.output]
-    old = np.ones(1) if step.seed is None else step.seed.to_numpy()
-    return replace(step, seed=Constant.of(resized(old, output.shape).astype(np.float64)))
+def _with_shaped_seeds(steps: Iterable[Step], values: Mapping[str, Array]) -> tuple[Step, ...]:
+    """Return the steps with seeds cut or repeated to the shapes of their outputs."""
+
+    def seed(start: Backward | Grad) -> Constant | None:
+        if _seed_fits(start, values[start.output]):
+            return start.seed
+        old = np.ones(1) if start.seed is None else start.seed.to_numpy()
+        return Constant.of(resized(old, values[start.output].shape).astype(np.float64))
+
+    return with_seeds(steps, seed)
 
 
 def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step, ...]:

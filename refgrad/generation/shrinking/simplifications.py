@@ -1,8 +1,8 @@
-"""Simplifications: scenarios that are slightly simpler than a given one, one function for each kind, boldest first."""
+"""Simplifications: scenarios that are slightly simpler than a given one, one row for each kind, boldest first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -10,16 +10,21 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from refgrad.generation.draft.admission import Array
-from refgrad.generation.dtypes import wider_dtypes
-from refgrad.generation.shrinking.repair import Evaluated, pruned
-from refgrad.generation.shrinking.shorter_lifecycles import shorter_lives, without_one_change
-from refgrad.generation.shrinking.simpler_tangents import simpler_tangents
+from refgrad.generation.shrinking.repair import Evaluated, changes_tensors
 from refgrad.generation.shrinking.simpler_values import simpler_attributes, simpler_constants, with_lengths
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Step, ZeroGrad
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step
+from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.promotion import floating_dtypes, promoted
+from refgrad.scenario.rewrite import mapped, needed, retyped, spliced, substituted, with_values
+from refgrad.scenario.steps.codecs import Scope, Tangents
+from refgrad.scenario.steps.kinds import Detach, Enter, Hook, Leave, Write, ZeroGrad
 
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
+
+LONGEST: Final = 16
+"""Largest number of consecutive steps that are removed at once, except for halves."""
 
 
 def single_application(current: Evaluated) -> Iterator[Steps]:
@@ -47,19 +52,19 @@ def fewer_backwards(current: Evaluated) -> Iterator[Steps]:
             yield [step for at, step in enumerate(steps) if at == kept or not isinstance(step, Backward)]
     if len(backwards) > 1 or current.scenario.jvps:
         for dropped, _ in backwards:
-            yield [step for at, step in enumerate(steps) if at != dropped]
+            yield spliced(steps, dropped)
     for at, backward in backwards:
         if backward.retain_graph:
-            yield _replaced(steps, at, replace(backward, retain_graph=False))
+            yield spliced(steps, at, replace(backward, retain_graph=False))
 
 
 def without_unused(current: Evaluated) -> Iterator[Steps]:
     """Yield the scenario without all that nothing needs, or without one leaf or result that nothing uses."""
     steps = current.scenario.steps
     used = {name for step in steps for name in step.uses}
-    yield pruned(steps)
+    yield needed(steps, actions=True)
     yield from (
-        [s for s in steps if s is not step] for step in reversed(steps) if step.defines and step.defines not in used
+        spliced(steps, at) for at, step in reversed(list(enumerate(steps))) if step.defines and step.defines not in used
     )
 
 
@@ -70,9 +75,8 @@ def other_outputs(current: Evaluated) -> Iterator[Steps]:
             continue
         for step in current.scenario.applications:
             if step.name in current.recorded and step.name != start.output:
-                steps = _replaced(current.scenario.steps, at, replace(start, output=step.name))
-                renaming = {start.output: step.name}
-                yield [other.renamed(renaming) if isinstance(other, Read) else other for other in steps]
+                steps = spliced(current.scenario.steps, at, replace(start, output=step.name))
+                yield mapped(steps, Read, partial(Read.renamed, names={start.output: step.name}))
 
 
 def cut_graph(current: Evaluated) -> Iterator[Steps]:
@@ -81,24 +85,14 @@ def cut_graph(current: Evaluated) -> Iterator[Steps]:
         if isinstance(step, Apply):
             leaf = _as_leaf(current, step.name)
             reads = [Read("grad", step.name)] if leaf.requires_grad else []
-            yield [*_without_vain_reads(_replaced(current.scenario.steps, at, leaf)), *reads]
+            yield [*_without_vain_reads(spliced(current.scenario.steps, at, leaf)), *reads]
 
 
 def rewired(current: Evaluated) -> Iterator[Steps]:
     """Yield the scenario with an operand of an application in place of its result."""
     for step in current.scenario.applications:
         for operand in dict.fromkeys(step.arguments):
-            rest = [other for other in current.scenario.steps if other is not step]
-            yield [other.renamed({step.name: operand}) for other in rest]
-
-
-def fewer_operands(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario with one operand less. A candidate whose operator needs it is rejected later."""
-    for at, step in enumerate(current.scenario.steps):
-        if isinstance(step, Apply) and len(step.arguments) > 1:
-            for place in range(len(step.arguments)):
-                arguments = (*step.arguments[:place], *step.arguments[place + 1 :])
-                yield _replaced(current.scenario.steps, at, replace(step, arguments=arguments))
+            yield substituted(current.scenario.steps, step, operand)
 
 
 def merged_leaves(current: Evaluated) -> Iterator[Steps]:
@@ -111,8 +105,8 @@ def merged_leaves(current: Evaluated) -> Iterator[Steps]:
         for other in leaves[:number]:
             if (leaf.value.shape, leaf.value.dtype) == (other.value.shape, other.value.dtype):
                 kept = replace(other, requires_grad=leaf.requires_grad or other.requires_grad)
-                rest = [step for step in current.scenario.steps if step is not leaf and not _reads(step, leaf.name)]
-                yield [kept if step is other else step.renamed({leaf.name: other.name}) for step in rest]
+                steps = [kept if s is other else s for s in current.scenario.steps if not _reads(s, leaf.name)]
+                yield substituted(steps, leaf, other.name)
 
 
 def fewer_reads(current: Evaluated) -> Iterator[Steps]:
@@ -123,7 +117,7 @@ def fewer_reads(current: Evaluated) -> Iterator[Steps]:
         for kept in observations:
             yield [step for at, step in enumerate(steps) if at == kept or at not in observations]
     for dropped in observations:
-        yield [step for at, step in enumerate(steps) if at != dropped]
+        yield spliced(steps, dropped)
 
 
 def shorter_axes(current: Evaluated) -> Iterator[Steps]:
@@ -149,43 +143,112 @@ def fewer_axes(current: Evaluated) -> Iterator[Steps]:
                 yield from _both_ways(current, _only(leaf, (*(slice(None),) * axis, 0)), {})
 
 
-def plainer_attributes(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario with a default, or a simpler value, for an attribute."""
-    for at, step in enumerate(current.scenario.steps):
-        if isinstance(step, Apply):
-            for attributes in simpler_attributes(step):
-                yield _replaced(current.scenario.steps, at, replace(step, attributes=attributes))
-
-
-def plainer_seeds(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario without a seed, or with one of simpler numbers."""
-    for at, start in enumerate(current.scenario.steps):
-        if isinstance(start, Backward | Grad) and start.seed is not None:
-            for seed in (None, *simpler_constants(start.seed)):
-                yield _replaced(current.scenario.steps, at, replace(start, seed=seed))
-
-
-def plainer_tangents(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario with fewer tangents, or with tangents of simpler numbers."""
-    for at, step in enumerate(current.scenario.steps):
-        if isinstance(step, Jvp):
-            for simpler in simpler_tangents(step):
-                yield _replaced(current.scenario.steps, at, simpler)
-
-
 def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
     """Yield the scenario with a leaf of simpler numbers, or with one that does not require grad."""
     for at, step in enumerate(current.scenario.steps):
         if isinstance(step, Leaf):
             if step.requires_grad and Read("grad", step.name) not in current.scenario.steps:
-                yield _replaced(current.scenario.steps, at, replace(step, requires_grad=False))
+                yield spliced(current.scenario.steps, at, replace(step, requires_grad=False))
             for value in simpler_constants(step.value):
-                yield _replaced(current.scenario.steps, at, replace(step, value=value))
+                yield spliced(current.scenario.steps, at, replace(step, value=value))
 
 
 def plainer_dtypes(current: Evaluated) -> Iterator[Steps]:
     """Yield the scenario with all leaves in float64, or one of them: a dtype of fewer bits stays only if it matters."""
-    yield from (scenario.steps for scenario in wider_dtypes(current.scenario))
+    leaves = current.scenario.leaves
+    narrow = [leaf.name for leaf in leaves if leaf.value.dtype in FORMATS and leaf.value.dtype != "float64"]
+    for names in [narrow, *([name] for name in narrow if len(narrow) > 1)] if narrow else []:
+        yield retyped(current.scenario, names, "float64").steps
+
+
+def shorter_lives(current: Evaluated) -> Iterator[Steps]:
+    """Yield the scenario without some consecutive steps, many at first, and without steps that are then invalid.
+
+    Only scenarios in which tensors change are shortened in this way.
+    """
+    steps = current.scenario.steps
+    length = len(steps) // 2 if changes_tensors(steps) else 0
+    while length:
+        for start in range(len(steps) - length, -1, -length):
+            yield consistent([*steps[:start], *steps[start + length :]])
+        length = min(length // 2, LONGEST)
+
+
+def without_one_change(current: Evaluated) -> Iterator[Steps]:
+    """Yield the scenario with one change less.
+
+    The change is a region, the error that leaves one, the detaching of a tensor, the index of a write, or the factor of
+    a hook.
+    """
+    steps = current.scenario.steps
+    waiting: list[int] = []
+    for at, step in enumerate(steps):
+        match step:
+            case Enter():
+                waiting.append(at)
+            case Leave(by_error):
+                both = {waiting.pop(), at}
+                yield [other for place, other in enumerate(steps) if place not in both]
+                if by_error:
+                    yield spliced(steps, at, Leave())
+            case Detach(_, source):
+                yield substituted(steps, step, source)
+            case Write(index=index) if index is not None:
+                yield spliced(steps, at, replace(step, index=None))
+            case Hook(factor=factor) if factor is not None:
+                yield spliced(steps, at, replace(step, factor=None))
+
+
+def consistent(steps: Steps) -> list[Step]:
+    """Leave out the steps that use undefined names, and regions that are not left or not entered."""
+    kept: list[Step] = []
+    entered: list[int] = []
+    scope = Scope(operator_table())
+    for step in steps:
+        try:
+            step.check(scope)
+        except ScenarioError:
+            continue
+        if isinstance(step, Enter):
+            entered.append(len(kept))
+        elif isinstance(step, Leave):
+            entered.pop()
+        kept.append(step)
+    return [step for at, step in enumerate(kept) if at not in entered]
+
+
+def _plainer(kinds: Any, field: str, simpler: Callable[[Any], Iterable[Any]]) -> Simplification:
+    """Return the simplification that gives a field of one step of these kinds each of the simpler values."""
+
+    def plainer(current: Evaluated) -> Iterator[Steps]:
+        steps: Sequence[Any] = current.scenario.steps
+        for at, step in enumerate(steps):
+            for value in simpler(step) if isinstance(step, kinds) else ():
+                yield spliced(steps, at, replace(step, **{field: value}))
+
+    return plainer
+
+
+def _fewer_arguments(step: Apply) -> list[tuple[str, ...]]:
+    """Return the arguments without one of them. A candidate whose operator needs it is rejected later."""
+    names = step.arguments
+    return [(*names[:place], *names[place + 1 :]) for place in range(len(names)) if len(names) > 1]
+
+
+def _simpler_seeds(start: Backward | Grad) -> Iterator[Constant | None]:
+    """Yield no seed, then seeds of simpler numbers."""
+    if start.seed is not None:
+        yield None
+        yield from simpler_constants(start.seed)
+
+
+def _simpler_tangents(step: Jvp) -> Iterator[Tangents]:
+    """Yield the tangents without one of them, or with one of simpler numbers."""
+    for place, (leaf, tangent) in enumerate(step.tangents):
+        before, after = step.tangents[:place], step.tangents[place + 1 :]
+        if before or after:
+            yield (*before, *after)
+        yield from ((*before, (leaf, simpler), *after) for simpler in simpler_constants(tangent))
 
 
 SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
@@ -196,15 +259,15 @@ SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
     other_outputs,
     cut_graph,
     rewired,
-    fewer_operands,
+    _plainer(Apply, "arguments", _fewer_arguments),
     merged_leaves,
     fewer_reads,
     without_one_change,
     fewer_axes,
     shorter_axes,
-    plainer_attributes,
-    plainer_seeds,
-    plainer_tangents,
+    _plainer(Apply, "attributes", simpler_attributes),
+    _plainer(Backward | Grad, "seed", _simpler_seeds),
+    _plainer(Jvp, "tangents", _simpler_tangents),
     plainer_leaves,
     plainer_dtypes,
 )
@@ -221,22 +284,15 @@ def _dtype(current: Evaluated, name: str) -> str:
     return promoted(floating_dtypes(current.scenario)[name])
 
 
-def _replaced(steps: Steps, at: int, step: Step) -> list[Step]:
-    return [*steps[:at], step, *steps[at + 1 :]]
-
-
 def _reads(step: Step, name: str) -> bool:
     return isinstance(step, Read | ZeroGrad) and step.name == name
 
 
 def _without_vain_reads(steps: Steps) -> list[Step]:
     """Leave out the reads of names that no operator or backward uses any more, so that they can be removed, too."""
-    used: set[str] = set()
-    for step in reversed(steps):
-        if isinstance(step, Backward) or (isinstance(step, Apply) and step.name in used):
-            used.update(step.uses)
-        elif isinstance(step, Jvp):
-            used.update((step.name, *step.uses))
+    jvps = {step.name for step in steps if isinstance(step, Jvp)}
+    sources = [step for step in steps if isinstance(step, Apply | Backward | Jvp)]
+    used = jvps.union(*(step.uses for step in needed(sources, jvps, actions=True)))
     return [step for step in steps if not isinstance(step, Read | ZeroGrad) or step.name in used]
 
 
@@ -273,14 +329,6 @@ def _contiguous(array: Array) -> Array:
 
 def _both_ways(current: Evaluated, change: Callable[[Leaf], Array], lengths: dict[int, int]) -> Iterator[Steps]:
     """Yield the steps with changed leaves: with attributes adapted to the lengths, and with the simplest attributes."""
-    leaves = [
-        replace(step, value=Constant.of(_contiguous(change(step)), step.value.dtype))
-        if isinstance(step, Leaf)
-        else step
-        for step in current.scenario.steps
-    ]
-    yield [with_lengths(step, lengths) if isinstance(step, Apply) else step for step in leaves]
-    yield [
-        replace(step, attributes=next(simpler_attributes(step), step.attributes)) if isinstance(step, Apply) else step
-        for step in leaves
-    ]
+    steps = with_values(current.scenario.steps, lambda leaf: Constant.of(_contiguous(change(leaf)), leaf.value.dtype))
+    yield mapped(steps, Apply, lambda step: with_lengths(step, lengths))
+    yield mapped(steps, Apply, lambda step: replace(step, attributes=next(simpler_attributes(step), step.attributes)))

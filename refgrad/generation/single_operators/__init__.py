@@ -1,1 +1,1 @@
-"""Scenarios that try one operator by itself: at first, second and third order, in both modes, and its contract."""
+"""Scenarios that try one operator by itself: at every order, in both modes, and the contract of its rule."""

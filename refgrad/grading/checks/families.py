@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.graphs import GRAPH_CHECKS
-from refgrad.grading.checks.lifecycles import LifecycleCheck
-from refgrad.grading.checks.operators.derivatives import EdgeCheck, OperatorCheck, SecondOrderCheck
+from refgrad.grading.checks.graphs import GRAPH_CHECKS, LifecycleCheck
+from refgrad.grading.checks.operators.derivatives import (
+    ContractCheck,
+    EdgeCheck,
+    ForwardModeCheck,
+    OperatorCheck,
+    SecondOrderCheck,
+    ThirdOrderCheck,
+)
 from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
 from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
-from refgrad.grading.checks.operators.rules import ContractCheck, ForwardModeCheck, ThirdOrderCheck
+from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.statements.behaviours import all_behaviours
-from refgrad.grading.checks.statements.claim_checks import ClaimCheck
-from refgrad.grading.checks.statements.claims import all_claims
-from refgrad.operators import operator_table
+from refgrad.grading.checks.statements.claims import ClaimCheck, all_claims
+from refgrad.operators import Operator, operator_table
+
+
+def _is_differentiable(operator: Operator) -> bool:
+    return bool(operator.differentiable_arguments)
+
+
+def _has_derivatives(operator: Operator) -> bool:
+    """Return True if a derivative of the operator is not identically zero."""
+    return not all(map(operator.vanishes, operator.differentiable_arguments))
+
+
+OPERATOR_CHECKS: Final[tuple[tuple[type[CheckOfOperator], Callable[[Operator], bool]], ...]] = (
+    (OperatorCheck, lambda _: True),
+    (EdgeCheck, lambda operator: bool(operator.edges)),
+    (SecondOrderCheck, _has_derivatives),
+    (ThirdOrderCheck, _has_derivatives),
+    (ContractCheck, _is_differentiable),
+    (ForwardModeCheck, _is_differentiable),
+    (HalfPrecisionCheck, _is_differentiable),
+    (ExceptionalCheck, _is_differentiable),
+    (InfinityCheck, lambda operator: operator.composite is None),
+)
+"""Checks of one operator each, with the operators that they are about."""
 
 
 def all_checks() -> tuple[Check, ...]:
     """Return all checks."""
     operators = operator_table().values()
-    sloping = [o for o in operators if not all(map(o.vanishes, o.differentiable_arguments))]
     return (
-        *(BehaviourCheck(behaviour) for behaviour in all_behaviours()),
-        *(OperatorCheck(operator) for operator in operators),
-        *(EdgeCheck(operator) for operator in operators if operator.edges),
-        *(SecondOrderCheck(operator) for operator in sloping),
-        *(ThirdOrderCheck(operator) for operator in sloping),
-        *(ContractCheck(operator) for operator in operators if operator.differentiable_arguments),
-        *(ForwardModeCheck(operator) for operator in operators if operator.differentiable_arguments),
-        *(HalfPrecisionCheck(operator) for operator in operators if operator.differentiable_arguments),
-        *(ExceptionalCheck(operator) for operator in operators if operator.differentiable_arguments),
-        *(InfinityCheck(operator) for operator in operators if operator.composite is None),
+        *map(BehaviourCheck, all_behaviours()),
+        *(check(operator) for check, is_about in OPERATOR_CHECKS for operator in operators if is_about(operator)),
         *GRAPH_CHECKS,
         LifecycleCheck(),
-        *(ClaimCheck(claim) for claim in all_claims()),
+        *map(ClaimCheck, all_claims()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Checks of random graphs of operators that are right by themselves."""
+"""Checks of random graphs and lifecycles of operators that are right by themselves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from refgrad.generation import (
+    ALL_FEATURES,
+    LIFECYCLE_OPERATORS,
     Dtype,
     Form,
     GenerationError,
@@ -15,6 +17,8 @@ from refgrad.generation import (
     Reach,
     Role,
     double_backward_scenario,
+    lifecycle_profile,
+    lifecycle_scenario,
     operator_scenario,
     random_scenario,
     small_graph_scenario,
@@ -23,13 +27,14 @@ from refgrad.generation import (
 )
 from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.isolation.dtypes import TRIED_IN_DTYPE, is_about_dtype
-from refgrad.grading.checks.isolation.roles import ROLES
+from refgrad.grading.checks.isolation import TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, bends, sound, verdict_on
+from refgrad.grading.checks.roles import ROLES
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, merged
 from refgrad.grading.reliance import MEETINGS
+from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
@@ -63,24 +68,22 @@ LEFT_ALONE: Final = frozenset({"linear_algebra"})
 Matrices in a graph are almost singular, and libraries raise errors for them.
 """
 
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
 
 @dataclass(frozen=True, slots=True)
 class GraphCheck(Check):
     """Check of random graphs of one kind."""
 
     kind: GraphKind
-    claim: str
+    statement: str
     level: Level = "MUST"
 
     @property
     def id(self) -> str:
         """Id of the check, ``graphs/KIND``."""
         return f"graphs/{self.kind}"
-
-    @property
-    def statement(self) -> str:
-        """Statement that the engine must fulfil."""
-        return self.claim
 
     def run(self, bench: Bench) -> Verdict:
         """Try random graphs with one backward, or with several."""
@@ -319,3 +322,33 @@ GRAPH_CHECKS: Final[tuple[GraphCheck, ...]] = (
         "float64",
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleCheck(Check):
+    """Check of random lifecycles of a graph with all features that an engine offers for them."""
+
+    id: str = "lifecycles/random"
+    level: Level = "MUST"
+    statement: str = (
+        "Whatever is built, freed, detached, overwritten, hooked and switched in whatever order, every step shows what "
+        "it must, and fails where it must."
+    )
+
+    @property
+    def draws(self) -> bool:
+        """Return True."""
+        return True
+
+    def run(self, bench: Bench) -> Verdict:
+        """Test random lifecycles with operators that pass their own checks and the features that the engine has."""
+        adapter = bench.engine.adapter
+        if not isinstance(adapter, TapeAdapter):
+            return bench.lacks(self, "tape")
+        if not adapter.features & STATEFUL_FEATURES.keys():
+            return bench.lacks(self, "way to change a tensor or its graph")
+        operators = frozenset(name for name in LIFECYCLE_OPERATORS if sound(bench, operator_table()[name]))
+        if not operators:
+            return bench.verdict(self, "inconclusive", Remark(text="no operator is right by itself"))
+        profile = lifecycle_profile(features=adapter.features & ALL_FEATURES, operators=operators)
+        return bench.search(self, lambda seed: lifecycle_scenario(seed, profile), bench.settings.effort.per_graph_check)

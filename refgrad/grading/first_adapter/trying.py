@@ -210,6 +210,11 @@ class Workbench:
         except ScenarioEvaluationError:
             return Finding("inconclusive")
 
+    def value(self, scenario: Scenario) -> Finding:
+        """Return the finding of a scenario, in a fresh process if an earlier trial may have caused it."""
+        finding = self.found(scenario)
+        return finding if finding.outcome in RIGHT | REFUSED else self.renewed().found(scenario)
+
     def has(self, operator: Operator) -> bool:
         """Return True if the library may have an operator. One of scalars has elementwise operators only."""
         return operator.elementwise or not self.adapter.scalars_only
@@ -227,7 +232,7 @@ class Workbench:
         alone = Workbench(with_spellings(self.engine, {operator.name: text}))
         right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
         for scenario in small_corners(operator, kinds, self.engine):
-            first, *others = map(alone.found, _at_several_points(_values_alone(scenario)))
+            first, *others = map(alone.value, _at_several_points(_values_alone(scenario)))
             for finding in (first, *others) if first.outcome in RIGHT else (first,):
                 if finding.outcome not in RIGHT | REFUSED:
                     return finding

@@ -1,18 +1,24 @@
-"""Comparison of an observed array with the expected one: presence, dtype, shape and entries."""
+"""Comparison of an observed array with the expected one: presence, dtype, shape and entries.
+
+Gradients that were read at one moment must also be consistent: they must belong to one legal choice at the kinks.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Shape, Subject
+from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Numbers, Shape, Subject, Uncoupled
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
-from refgrad.lifecycle import Contribution, Gradient, Value
+from refgrad.lifecycle import Contribution, Gradient, Prediction, Value
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.observation import Array, Observation
+from refgrad.native.program import relevant_leaves
 from refgrad.native.unwritten import is_unwritten
 from refgrad.oracles import (
     CertifiedOracle,
@@ -22,11 +28,16 @@ from refgrad.oracles import (
     judge,
     limits_met,
     undefined_between,
+    violation,
 )
 from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
 from refgrad.oracles.judgement.judgement import ALLOWANCE, last_place
-from refgrad.scenario import Apply, Constant, Grad, Jvp
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Scenario, ZeroGrad
 from refgrad.scenario.formats import FORMATS, Format
+
+_Contributions = tuple[tuple[str, Constant | None], ...]
+_Read = tuple[int, Gradient, npt.NDArray[np.float64]]
+"""Number of a step that read a gradient, the expected gradient, and the observed one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,3 +286,57 @@ def undefined_for(due: Due) -> str | None:
     if not isinstance(step, Jvp):
         return None
     return next(filter(None, (undefined_between(oracle, leaf, {step.output}) for leaf in step.leaves)), None)
+
+
+def uncoupled(
+    predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], oracle: CertifiedOracle
+) -> Finding | None:
+    """Return the finding for inconsistent subgradients, which are legal one by one but not together, or None.
+
+    Scenarios with recorded gradients, hooks or retained gradients are not checked.
+    """
+    scenario = oracle.given
+    if any(isinstance(step, Grad) for step in scenario.steps):
+        return None
+    for moment in _moments(predictions, observations, scenario):
+        if any(len(c) > 2 for _, prediction, _ in moment for c in prediction.contributions):  # noqa: PLR2004
+            return None  # a contribution with hooks or retained gradients
+        contributions, together = _together(moment, scenario)
+        arrays = {prediction.leaf: array for _, prediction, array in together}
+        truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
+        found = violation(scenario, contributions, arrays, truths)
+        if found is not None:
+            fact = Uncoupled(
+                gradients=tuple(Numbers.of(array, name) for name, array in arrays.items()),
+                direction=tuple(Numbers.of(np.asarray(array), name) for name, array in found.direction.items()),
+                rate=repr(float(found.rate)),
+                lower=repr(float(found.lower)),
+                upper=repr(float(found.upper)),
+            )
+            return Finding("wrong", fact, together[0][0])
+    return None
+
+
+def _moments(
+    predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], scenario: Scenario
+) -> Iterator[list[_Read]]:
+    """Yield the gradients that were read between two steps that change any gradient."""
+    moment: list[_Read] = []
+    for number, (step, prediction, seen) in enumerate(zip(scenario.steps, predictions, observations, strict=True), 1):
+        if isinstance(step, Backward | ZeroGrad) and moment:
+            yield moment
+            moment = []
+        if isinstance(prediction, Gradient) and seen.array is not None:
+            moment.append((number, prediction, seen.array.astype(np.float64)))
+    if moment:
+        yield moment
+
+
+def _together(moment: list[_Read], scenario: Scenario) -> tuple[_Contributions, list[_Read]]:
+    """Return the longest tuple of contributions, and the gradients that are the sums of those that reach their leaf."""
+    every = (tuple((c[0], c[1]) for c in prediction.contributions) for _, prediction, _ in moment)
+    longest = max(every, key=len)
+    reached = {output: set(relevant_leaves(scenario, output)) for output, _ in longest}
+    return longest, [
+        seen for seen in moment if seen[1].contributions == tuple(c for c in longest if seen[1].leaf in reached[c[0]])
+    ]

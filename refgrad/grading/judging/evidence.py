@@ -325,7 +325,7 @@ class Evidence:
         try:
             fact = row["fact"]
             members = {name: _read(value, NESTED.get(name)) for name, value in fact.items()}
-            return cls(KINDS[fact["kind"]](**members), row["step"], row["seen_in"], row["runs"])
+            return cls(KINDS[fact["kind"]](**members), row.get("step", 0), row.get("seen_in", 1), row.get("runs", 1))
         except (KeyError, AttributeError) as error:
             raise TypeError(f"evidence lacks {error}") from error
 

@@ -9,9 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from refgrad.generation import with_dtypes
-from refgrad.grading.judging.comparison import Due, compare_array
-from refgrad.grading.judging.coupling import uncoupled
+from refgrad.grading.judging.comparison import Due, compare_array, uncoupled
 from refgrad.grading.judging.evidence import (
     Absent,
     Calls,
@@ -49,6 +47,7 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Backward, Grad, Scenario
 from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.formats import FLOAT64, FORMATS
+from refgrad.scenario.rewrite import with_dtypes
 
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
 """Outcomes of a step with an error after which later steps are not judged."""

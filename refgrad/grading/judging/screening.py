@@ -1,9 +1,9 @@
 """Screening of results on large arrays without certifying each entry.
 
 If the entries of an elementwise operator's operands repeat, one period is certified, and every entry is compared with
-the certified one at the same position of the period. Otherwise values are compared with NumPy's, and gradients with
-those of the reference engine, which are compared with a difference quotient along one direction that moves every entry.
-Agreement is no proof. Results that disagree are certified before anything is reported.
+the certified one at the same position of the period. Otherwise values are compared with NumPy's, and gradients are
+compared with the derivative along one random direction (:mod:`refgrad.oracles.screening`). Agreement is no proof.
+Results that disagree are certified before anything is reported.
 """
 
 from __future__ import annotations
@@ -16,48 +16,44 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation import period_of, with_constants
+from refgrad.generation import period_of
 from refgrad.grading.judging.comparison import Due
-from refgrad.interpreter import Float64, evaluate
+from refgrad.interpreter import float64_values
 from refgrad.lifecycle import Gradient, Value, lower
-from refgrad.native.adapter import find_adapter
-from refgrad.native.engine import Engine, observe, start
+from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
+from refgrad.native.program import relevant_leaves
 from refgrad.oracles import CertifiedOracle, judge
-from refgrad.scenario import Constant, Leaf, Read, Scenario
-from refgrad.scenario.formats import FLOAT64, coarsest
+from refgrad.oracles.judgement.judgement import ALLOWANCE
+from refgrad.oracles.screening import Contributions, Expanded, Rounding, Sweep, weights_by_mean
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
+from refgrad.scenario.formats import FLOAT64, FORMATS, Format, least_precise
+from refgrad.scenario.rewrite import with_constants
 
 Floats = npt.NDArray[Any]
 Shown = Mapping[Read, Floats | None]
 
 DISAGREEMENT: Final = 1e-10
-"""Tolerance for two float64 numbers, relative to their size plus the mean size of their array.
+"""Tolerance for two float64 values, relative to their size plus the mean size of their array.
 
 It is some million roundings. Sums of tens of thousands of terms in another order differ by less, and results that were
 computed in float32 by more.
 """
 
-STEP: Final = 1e-7
-"""Largest distance that the entries move for the difference quotient: a hundredth of their distance from kinks."""
+PERTURBATION: Final = 8.0
+"""Relative size of the perturbation of leaves and seeds, in unit roundoffs."""
 
-OFF_COURSE: Final = 1e-4
-"""Tolerance for the reference engine's directional derivative compared with the difference quotient.
+DIRECTIONS: Final = 2
+"""Number of directions for gradients that do not pass with each entry weighed by itself."""
 
-It is relative to the size of a random sum of its terms. A single wrong entry among tens of thousands changes the
-derivative by some ten times as much.
-"""
-
-SHAKEN: Final = 2.0**-50
-"""Relative size of the perturbation of leaves and seeds."""
+PERTURBATIONS: Final = 4
+"""Number of perturbations whose effect on a slope is averaged."""
 
 CONDITION: Final = 2.0**11
-"""Factor of the perturbation's effect up to which rounding explains a difference.
+"""Factor of the perturbation's effect up to which rounding explains a difference of values.
 
-There are many operations, and the effect of one random perturbation may be small.
+There are many operations, and the effect of one random perturbation on an entry may be small.
 """
-
-ROUNDED: Final = 2.0**-46
-"""Share of the differentiated sum that may be lost to rounding."""
 
 
 def agrees(scenario: Scenario, engine: Engine) -> bool:
@@ -75,7 +71,10 @@ def agrees(scenario: Scenario, engine: Engine) -> bool:
     with np.errstate(all="ignore"):
         if period is not None:
             return _repeats(shown, scenario, period, engine)
-        return _is_near(shown, scenario, engine)
+        dtype = least_precise((engine.adapter.dtype, *(leaf.value.dtype for leaf in scenario.leaves)))
+        return (
+            _is_simple(scenario) and _values_agree(shown, scenario, dtype) and _gradients_agree(shown, scenario, dtype)
+        )
 
 
 def _shown(scenario: Scenario, observations: tuple[Observation, ...]) -> dict[Read, Floats | None]:
@@ -108,105 +107,93 @@ def _extremes(array: npt.NDArray[Any], period: int) -> Iterator[Floats]:
     yield blocks.max(axis=0)
 
 
-def _is_near(shown: Shown, scenario: Scenario, engine: Engine) -> bool:
-    """Return True if values are near NumPy's, and gradients near the reference engine's, if these pass their own check.
+def _is_simple(scenario: Scenario) -> bool:
+    """Return True if the scenario applies operators, then runs backward, then reads what it has."""
+    order = (Leaf | Apply, Backward, Read)
+    kinds = [next((k for k, kind in enumerate(order) if isinstance(step, kind)), -1) for step in scenario.steps]
+    return kinds == sorted(kinds) and kinds[:1] == [0]
 
-    A difference of at most some thousand times the effect of perturbing leaves and seeds by a few roundings is
-    explained by the condition of the computation.
+
+def _values_agree(shown: Shown, scenario: Scenario, dtype: str) -> bool:
+    """Return True if values are near NumPy's.
+
+    A difference of at most some thousand times the effect of perturbing the leaves by a few roundings is explained by
+    the condition of the computation.
     """
-    expected = _expected(scenario)
-    if expected is None:
-        return False
-    form = coarsest((engine.adapter.dtype, *(leaf.value.dtype for leaf in scenario.leaves)))
-    share = DISAGREEMENT ** (form.bits / FLOAT64.bits)
-    differing = [read for read, array in expected.items() if not _same(shown[read], array, share)]
+    expected = float64_values(scenario)
+    share = DISAGREEMENT ** (FORMATS[dtype].bits / FLOAT64.bits)
+    values = {read.name: array for read, array in shown.items() if read.what == "value"}
+    differing = [name for name, array in values.items() if not _same(array, expected[name], share)]
     if not differing:
         return True
-    shaken = _expected(_shaken(scenario))
-    return shaken is not None and all(
-        _same(shown[read], expected[read], share, noise=_difference(shaken[read], expected[read])) for read in differing
+    moved = float64_values(_perturbed(scenario, FORMATS[dtype]))
+    return all(
+        _same(values[name], expected[name], share, noise=np.abs(moved[name] - expected[name])) for name in differing
     )
 
 
-def _same(seen: Floats | None, expected: Floats | None, share: float, noise: Floats | float = 0.0) -> bool:
-    if seen is None or expected is None:
-        return seen is None and expected is None
-    if seen.shape != expected.shape or seen.dtype.kind not in "fiub" or not np.all(np.isfinite(expected)):
+def _same(seen: Floats | None, expected: Floats, share: float, noise: Floats | float = 0.0) -> bool:
+    if seen is None or seen.shape != expected.shape or seen.dtype.kind not in "fiub":
         return False
     if not expected.size:
         return True
     size = np.abs(expected)
     allowed = share * (size + size.mean()) + CONDITION * noise
-    return bool(np.all(_difference(seen.astype(np.float64), expected) <= allowed))
+    return bool(np.all(np.isfinite(expected)) and np.all(np.abs(seen.astype(np.float64) - expected) <= allowed))
 
 
-def _difference(one: Floats | None, other: Floats | None) -> Floats:
-    return np.zeros(()) if one is None or other is None else np.abs(one - other)
+def _gradients_agree(shown: Shown, scenario: Scenario, dtype: str) -> bool:
+    """Return True if gradients are right along a random direction, and are absent only if no backward reaches them."""
+    gradients = {read.name: array for read, array in shown.items() if read.what == "grad"}
+    reached = {leaf for _, step in scenario.backwards for leaf in relevant_leaves(scenario, step.output)}
+    shapes = {leaf.name: leaf.value.shape for leaf in scenario.leaves}
+    seen = {name: array for name, array in gradients.items() if array is not None}
+    if seen.keys() != gradients.keys() & reached:
+        return False
+    if any(array.shape != shapes[name] or array.dtype.kind not in "fiub" for name, array in seen.items()):
+        return False
+    swept, contributions = Expanded(scenario), _contributions(scenario)
+    sweep = Sweep(swept, seen, np.random.default_rng(0))
+    rounding = Rounding(dtype, swept.terms(sweep.values), large=True)
+    if sweep.passes(contributions, rounding):
+        return True
+    sweeps = (Sweep(swept, seen, np.random.default_rng(k), weights_by_mean) for k in range(DIRECTIONS))
+    return all(
+        sweep.passes(contributions, rounding)
+        or sweep.passes(contributions, rounding, _explained(sweep, scenario, rounding))
+        for sweep in sweeps
+    )
 
 
-def _shaken(scenario: Scenario) -> Scenario:
+def _explained(sweep: Sweep, scenario: Scenario, rounding: Rounding) -> float:
+    """Return the error of a slope that rounding in each step explains, from the effect of perturbed leaves and seeds.
+
+    The perturbations are uniform, so their standard deviation is ``PERTURBATION`` unit roundoffs over the root of 3.
+    """
+    moved = [_perturbed(scenario, FORMATS[rounding.dtype], seed) for seed in range(PERTURBATIONS)]
+    changes = [sweep.change(Expanded(each), _contributions(scenario), _contributions(each)) for each in moved]
+    effect = math.sqrt(3 * sum(change**2 for change in changes) / PERTURBATIONS) / PERTURBATION
+    return ALLOWANCE * math.sqrt(2 * sweep.operations) * effect if math.isfinite(effect) else 0.0
+
+
+def _contributions(scenario: Scenario) -> Contributions:
+    return [(s.output, None if s.seed is None else s.seed.to_numpy()) for _, s in scenario.backwards]
+
+
+def _perturbed(scenario: Scenario, form: Format, seed: int = 0) -> Scenario:
     """Return the scenario with leaves and seeds perturbed by a few roundings."""
-    source = Random(0)  # noqa: S311 (no secret)
+    source = Random(seed)  # noqa: S311 (no secret)
 
-    def shaken(constant: Constant) -> Constant:
+    def perturbed(constant: Constant) -> Constant:
         if constant.dtype == "bool":
             return constant
         array = constant.to_numpy()
-        return Constant.of(array * (1 + SHAKEN * _direction(source, array.shape)), constant.dtype)
+        return Constant.of(array * (1 + PERTURBATION * form.unit * _direction(source, array.shape)), constant.dtype)
 
-    return with_constants(scenario, shaken)
-
-
-def _expected(scenario: Scenario) -> Shown | None:
-    """Return the expected arrays of the reads, or None if the reference engine's gradients do not fit the values."""
-    values = evaluate(scenario, Float64())
-    observations = observe(scenario, start(find_adapter("refgrad")))
-    gradients = {read: array for read, array in _shown(scenario, observations).items() if read.what == "grad"}
-    if not _fit(gradients, values, scenario):
-        return None
-    return {
-        step: values[step.name] if step.what == "value" else gradients[step]
-        for step in scenario.steps
-        if isinstance(step, Read)
-    }
-
-
-def _fit(gradients: Shown, values: Mapping[str, Any], scenario: Scenario) -> bool:
-    """Return True if the gradients predict how the outputs change along a direction that moves all of their leaves."""
-    source = Random(0)  # noqa: S311 (no secret)
-    moving = {read.name: _direction(source, values[read.name].shape) for read in gradients}
-    slopes = [array * moving[read.name] for read, array in gradients.items() if array is not None]
-    told = sum(float(slope.sum()) for slope in slopes)
-    size = math.sqrt(sum(float((slope**2).sum()) for slope in slopes))
-    before, after = (_weighted(each, scenario) for each in (values, evaluate(scenario, _Moved(moving, STEP))))
-    lost = ROUNDED * float(np.abs(before).sum()) / STEP
-    return abs(float((after - before).sum()) / STEP - told) <= OFF_COURSE * size + lost
+    return with_constants(scenario, perturbed)
 
 
 def _direction(source: Random, shape: tuple[int, ...]) -> Floats:
     """Return random numbers from -1 to 1."""
     drawn = np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4")
     return (drawn / 2.0**31).reshape(shape)
-
-
-class _Moved(Float64):
-    """Evaluation in float64 with the leaves perturbed."""
-
-    def __init__(self, moving: Mapping[str, Floats], step: float) -> None:
-        """Move the leaves named in ``moving`` by ``step`` times their directions."""
-        self.moving = moving
-        self.step = step
-
-    def leaf(self, leaf: Leaf) -> Any:
-        """Return the leaf's array, perturbed if the leaf is named in ``moving``."""
-        array = super().leaf(leaf)
-        return array + self.step * self.moving[leaf.name] if leaf.name in self.moving else array
-
-
-def _weighted(values: Mapping[str, Any], scenario: Scenario) -> Floats:
-    """Return the entries of seed times output of all backward calls, flattened and concatenated."""
-    weighted = (
-        values[step.output] if step.seed is None else values[step.output] * step.seed.to_numpy()
-        for _, step in scenario.backwards
-    )
-    return np.concatenate([np.ravel(each) for each in weighted])

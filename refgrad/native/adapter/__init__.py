@@ -2,21 +2,23 @@
 
 from refgrad.errors import EngineStartError
 from refgrad.native.adapter.adapter import Adapter, AdapterError
-from refgrad.native.adapter.features import FEATURES, STATEFUL_FEATURES
+from refgrad.native.adapter.fields import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import family_rows, read_adapter
-from refgrad.native.adapter.inventory import Inventory, inventories_of
 from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
-from refgrad.native.adapter.loading import adapter_data, adapter_of
 from refgrad.native.adapter.registry import (
+    Inventory,
+    adapter_data,
+    adapter_of,
     engine_version,
     find_adapter,
+    inventories_of,
     is_reference_engine,
-    package_version,
     python_version,
 )
 from refgrad.native.adapter.spelling import chosen, spell, spellings
-from refgrad.native.adapter.template import Template, TemplateError
 from refgrad.native.engine_names import registered_engines
+from refgrad.native.languages import package_version
+from refgrad.native.languages.template import Template, TemplateError
 
 __all__ = [
     "FEATURES",

@@ -9,10 +9,10 @@ from functools import cached_property
 
 from refgrad.errors import UserError, suggestion
 from refgrad.lifecycle import ErrorKind, Policy
-from refgrad.native.adapter import values
-from refgrad.native.adapter.features import FEATURES
-from refgrad.native.adapter.fields import code, given_templates, optional, plain, rows
-from refgrad.native.adapter.template import Template, TemplateError
+from refgrad.native.adapter import fields as values
+from refgrad.native.adapter.fields import FEATURES, code, given_templates, optional, plain, rows
+from refgrad.native.languages import LANGUAGES, Language
+from refgrad.native.languages.template import Template, TemplateError
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS
@@ -21,6 +21,14 @@ from refgrad.scenario.steps.kinds import WRITES
 
 class AdapterError(UserError):
     """Raised if an adapter is malformed. The message names the engine and the field, and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideRunner:
+    """A runner that is not of refgrad: the command that starts it, and the language in which programs are printed."""
+
+    command: tuple[str, ...]
+    printer: str = "none"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,6 +46,17 @@ class Adapter:
     language: str = field(
         default="python",
         metadata=plain(values.LANGUAGE, "The language of the templates, which decides what runs them.", '"javascript"'),
+    )
+    runner: OutsideRunner | None = field(
+        default=None,
+        metadata=plain(
+            values.RUNNER,
+            "A runner of your own: `command` is the program that answers the requests of "
+            "[the protocol](runner-protocol.md), in which parts that begin with `./` or `../` are paths relative to "
+            "the engine file. `printer` is the language of the templates, in which programs are printed, in place of "
+            '`language`; or `"none"`, if it is not among these.',
+            '{ command = ["lua", "./runner.lua"], printer = "none" }',
+        ),
     )
     distribution: str | None = optional(
         plain(values.TEXT, "The installed package whose version is reported.", '"my-engine"')
@@ -59,7 +78,14 @@ class Adapter:
             "me.Tensor({array})",
         )
     )
-    value: str = field(default="np.asarray({x})", metadata=code("x", "A tensor as a numpy array.", "{x}.numpy()"))
+    value: str = field(
+        default="",
+        metadata=code(
+            "x",
+            "A tensor as a numpy array; if not given, `np.asarray({x})` in Python, and `{x}` in other languages.",
+            "{x}.numpy()",
+        ),
+    )
     value_dtype: str | None = optional(
         code("x", "The dtype of a tensor, where its array does not tell it.", "{x}.dtype")
     )
@@ -195,10 +221,24 @@ class Adapter:
     )
 
     def __post_init__(self) -> None:
-        """Validate the fields, and set the default of ``dtypes``. Raises AdapterError where a field is invalid."""
+        """Validate the fields, and set defaults that depend on others. Raises AdapterError for an invalid field."""
+        self._check_language()
+        object.__setattr__(self, "value", self.value or self.syntax.default_value)
         self._check_spellings()
         self._check_templates()
         self._check_declarations()
+
+    def _check_language(self) -> None:
+        if self.runner is not None:
+            if self.runner.printer not in LANGUAGES:
+                raise self.error(f"runner.printer: {self.runner.printer!r} is not among {list(LANGUAGES)}")
+            if not self.runner.command:
+                raise self.error("runner.command: empty; it is the program to start, and its arguments")
+            if self.language not in (type(self).language, self.runner.printer):
+                raise self.error(f"language: {self.language!r}, but programs are printed as runner.printer says")
+            object.__setattr__(self, "language", self.runner.printer)
+        elif self.language not in values.LANGUAGE["enum"]:
+            raise self.error(f"language: {self.language!r} is not among {values.LANGUAGE['enum']}")
 
     def _check_spellings(self) -> None:
         table = operator_table()
@@ -229,16 +269,13 @@ class Adapter:
         """Raise AdapterError if a template does not parse or has a placeholder that is not allowed."""
         try:
             unknown = set(Template(text).fields) - allowed
-            if self.language == "python":
-                Template(text).compile({})
+            self.syntax.check(Template(text))
         except TemplateError as error:
             raise self.error(f"{where}: {error}") from error
         if unknown:
             raise self.error(f"{where}: unknown placeholder {{{min(unknown)}}}; it may use {sorted(allowed)}")
 
     def _check_declarations(self) -> None:
-        if self.language not in values.LANGUAGE["enum"]:
-            raise self.error(f"language: {self.language!r} is not among {values.LANGUAGE['enum']}")
         object.__setattr__(self, "dtypes", self.dtypes or (self.dtype,))
         for dtype in sorted({self.dtype, *self.dtypes} - FORMATS.keys()):
             raise self.error(f"dtypes: {dtype!r} is not among {sorted(FORMATS)}")
@@ -273,6 +310,20 @@ class Adapter:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
             raise self.error(f"{where}: {pattern!r} is no regular expression: {error}") from error
+
+    @cached_property
+    def syntax(self) -> Language:
+        """The language of the templates."""
+        return LANGUAGES[self.language]
+
+    @property
+    def runs_here(self) -> bool:
+        """True if the engine can run in this process, and programs of Python on it."""
+        return self.runner is None and self.syntax.runs_here
+
+    def command(self, python: str) -> list[str]:
+        """Return the command that starts the runner; ``python`` is the interpreter of engines in Python."""
+        return self.syntax.command(python) if self.runner is None else list(self.runner.command)
 
     @property
     def constant_text(self) -> str:

@@ -11,13 +11,47 @@ from typing import Any, Final
 from refgrad.documents import read_toml, resolved
 from refgrad.errors import suggestion
 from refgrad.lifecycle import Policy
-from refgrad.native.adapter.adapter import AdapterError, no_operator
-from refgrad.native.adapter.fields import required
+from refgrad.native.adapter.adapter import AdapterError, OutsideRunner, no_operator
+from refgrad.native.adapter.fields import TEXT, WORDS, AdapterField, required, rows
 from refgrad.native.adapter.kinds import KINDS, AnyAdapter, checked_adapter
-from refgrad.native.adapter.schema import FILE_FIELDS, file_fields
 from refgrad.native.adapter.spelling import spell
 from refgrad.native.engine_names import engines_directory
 from refgrad.operators import operator_table
+
+FILE_FIELDS: Final[Mapping[str, AdapterField]] = MappingProxyType({
+    "kind": AdapterField(
+        meaning="What the file holds: an engine that records a tape, one that differentiates functions, or a family, "
+        "which several files share.",
+        example='"tape"',
+        schema={"enum": [*KINDS, "family"]},
+    ),
+    "extends": AdapterField(
+        meaning="Families whose fields and rows the file takes over: names of `specs/engines/families/`, or paths of "
+        "files, seen from this one. The file's own fields, and rows of `operators`, `errors`, `policy` and `modules`, "
+        "replace those of families, and later families those of earlier ones. The file of another engine may be "
+        "extended too: fields that the other kind of engine has are left out. A `setup` whose first line is `...` "
+        "goes on behind that of the family.",
+        example='["numpy-like", "./my-family.toml"]',
+        schema=WORDS,
+    ),
+    "modules": AdapterField(
+        meaning="What stands for placeholders of modules in the templates of families.",
+        example='{ np = "me" }',
+        schema={"type": "object", "additionalProperties": {**TEXT, "maxLength": 200, "pattern": r"^[^{}]*$"}},
+    ),
+    "calls": AdapterField(
+        meaning="By module, the operators that it calls by the table's own names, with the table's own arguments and "
+        'attributes, `me.sum({x}, axis={axis}, keepdims={keepdims})`; "all" for the whole table.',
+        example='{ me = ["sum", "mean"] }',
+        schema={"type": "object", "additionalProperties": {"anyOf": [{"const": "all"}, dict(WORDS)]}},
+    ),
+    "without": AdapterField(
+        meaning="Operators of the families that the engine does not have.",
+        example='["rot90"]',
+        schema=WORDS,
+    ),
+})
+"""Rows of the fields that engine files have in addition to those of adapters."""
 
 ALIKE: Final = "{alike}"
 """Text in the first position of a row whose main spelling comes from the modules of ``alike``."""
@@ -34,6 +68,7 @@ MERGED: Final = frozenset({"coarser", "errors", "policy", "modules", "operators"
 
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
     "policy": lambda table: Policy(**table),
+    "runner": lambda table: table and OutsideRunner(tuple(table["command"]), table.get("printer", "none")),
     "alike": tuple,
     "dtypes": tuple,
     "preload": tuple,
@@ -88,6 +123,9 @@ def _parsed(path: Path) -> Mapping[str, Any]:
     if "operators" in document:
         rows = document["operators"].items()
         document["operators"] = {name: [row] if isinstance(row, str) else row for name, row in rows}
+    if "runner" in document:
+        command = document["runner"]["command"]
+        document["runner"]["command"] = [str(path.parent / p) if p.startswith(("./", "../")) else p for p in command]
     return document
 
 
@@ -200,3 +238,10 @@ def _arguments(merged: Mapping[str, Any]) -> dict[str, Any]:
     converted["operators"] = {name: row[0] for name, row in spelled.items() if row[0] != ALIKE}
     converted["aliases"] = {name: tuple(row[1:]) for name, row in spelled.items() if len(row) > 1}
     return converted
+
+
+def file_fields(kind: str) -> Mapping[str, AdapterField]:
+    """Return the rows of the fields that a file of a kind may have, by name. A ``family`` may have all of them."""
+    classes = KINDS.values() if kind == "family" else [KINDS[kind]]
+    found = {name: row for each in classes for name, row in rows(each).items() if row.schema is not None}
+    return MappingProxyType({**FILE_FIELDS, **found})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.native.adapter import values
+from refgrad.native.adapter import fields as values
 from refgrad.native.adapter.adapter import Adapter, AdapterError
 from refgrad.native.adapter.fields import code, optional, plain
 from refgrad.native.text import plain_line
@@ -154,6 +154,11 @@ class TapeAdapter(Adapter):
             needs="node",
         )
     )
+
+    def _check_declarations(self) -> None:
+        super()._check_declarations()
+        if self.hook is not None and not self.syntax.new_list:
+            raise self.error(f"hook: leave it out; programs in {self.language} cannot record what a hook receives")
 
     @property
     def flags(self) -> Mapping[str, str | None]:

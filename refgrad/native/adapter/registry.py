@@ -1,32 +1,63 @@
-"""The engines that can be graded, by name: those of refgrad, of installed packages, and of users."""
+"""Engines by name: adapters of refgrad, of installed packages and of users' modules, with versions and inventories.
+
+A module of the user is imported in a separate process, which passes its adapter to refgrad as data.
+"""
 
 from __future__ import annotations
 
+import importlib
 import platform
-import subprocess
 import sys
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import cache, reduce
+from pathlib import Path
+from typing import Any, Final, Protocol
 
+from refgrad.errors import EngineStartError, suggestion
 from refgrad.native.adapter.adapter import AdapterError
-from refgrad.native.adapter.files import read_adapter
-from refgrad.native.adapter.kinds import AnyAdapter
-from refgrad.native.adapter.loading import load_adapter
+from refgrad.native.adapter.files import CONVERSIONS, read_adapter
+from refgrad.native.adapter.kinds import KINDS, AnyAdapter, checked_adapter
 from refgrad.native.engine_names import offered_engine, shipped_engines, unknown_engine
-from refgrad.native.process import Limits
+from refgrad.native.languages import output_of
+from refgrad.native.process import EndedError, Limits, RunnerProcess
+from refgrad.native.runners import adapter_loader
 
-OF_PYTHON: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 OF_INTERPRETER: Final = "import platform; print(platform.python_version())"
-OF_NODE: Final = """
-const path = require("node:path"), fs = require("node:fs");
-const described = (folder) => {
-  const file = path.join(folder, "package.json");
-  return (fs.existsSync(file) && JSON.parse(fs.readFileSync(file)).version) || described(path.dirname(folder));
-};
-console.log(described(path.dirname(require.resolve(process.argv[1]))));
-"""
-"""Programs that print the version of an installed package, whose name is their argument."""
+"""Program of Python that prints the version of its interpreter."""
+
+KIND: Final = "kind"
+"""Key of the adapter's kind in its data, as in engine files."""
+
+
+class Reached(Protocol):
+    """A function that returns the entries of an inventory that one call reaches."""
+
+    def __call__(self, function: Callable[..., Any], primals: Sequence[Any]) -> Iterable[str]:
+        """Call ``function(*primals)`` and return the entries that it reaches.
+
+        The function is differentiated with respect to all primals. Names in the result that are not entries are
+        ignored. Exceptions of the call are propagated.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """A list of an engine's own differentiable operators, and a function that finds those that a call reaches.
+
+    ``title`` says what the entries are, in the plural, and ``source`` where the list comes from. ``entries`` are
+    counted. ``apart`` are not counted; they are grouped by the reason. ``undecided`` may or may not be differentiable;
+    they are grouped by what the inventory tried. If a row reaches one of them, it is differentiable. ``synonyms`` are
+    groups of names of one operator.
+    """
+
+    title: str
+    source: str
+    entries: frozenset[str]
+    reached: Reached
+    apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    undecided: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    synonyms: tuple[frozenset[str], ...] = ()
 
 
 def find_adapter(name: str, seconds: float = Limits().start) -> AnyAdapter:
@@ -55,38 +86,103 @@ def is_reference_engine(adapter: AnyAdapter) -> bool:
 
 def engine_version(adapter: AnyAdapter, python: str = sys.executable) -> str:
     """Return the installed version of an adapter's package, or ``unknown``. ``python`` is its interpreter."""
-    if not adapter.distribution:
-        return "unknown"
-    if adapter.language == "javascript":
-        return _answered("node", "-e", OF_NODE, adapter.distribution)
-    if (
-        adapter.language in ("cpp", "java", "r")
-        and (packaged := _answered("dpkg-query", "-Wf", "${Version}", adapter.distribution)) != "unknown"
-    ):
-        return packaged
-    return package_version(adapter.distribution, python)
-
-
-def package_version(distribution: str, python: str = sys.executable) -> str:
-    """Return the version of a package that is installed for an interpreter, or ``unknown``."""
-    if python != sys.executable:
-        return _answered(python, "-c", OF_PYTHON, distribution)
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "unknown"
+    return adapter.syntax.version(adapter.distribution, python) if adapter.distribution else "unknown"
 
 
 def python_version(python: str = sys.executable) -> str:
     """Return the version of a Python interpreter, or ``unknown``."""
-    return platform.python_version() if python == sys.executable else _answered(python, "-c", OF_INTERPRETER)
+    return platform.python_version() if python == sys.executable else output_of(python, "-c", OF_INTERPRETER)
+
+
+def adapter_data(adapter: AnyAdapter) -> dict[str, Any]:
+    """Return an adapter as JSON data: its fields by name, and its kind."""
+    kind = next(name for name, each in KINDS.items() if isinstance(adapter, each))
+    return {KIND: kind} | {each.name: _plain(getattr(adapter, each.name)) for each in fields(KINDS[kind])}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return sorted(value) if isinstance(value, set | frozenset) else list(value) if isinstance(value, tuple) else value
+
+
+def adapter_of(data: Mapping[str, Any]) -> AnyAdapter:
+    """Return the adapter that :func:`adapter_data` describes. Raises AdapterError where it is malformed."""
+    given = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in data.items()}
+    given["aliases"] = {name: tuple(texts) for name, texts in data["aliases"].items()}
+    return KINDS[given.pop(KIND)](**given)
+
+
+def imported(name: str, origin: str) -> Any:
+    """Import ``module:object`` in this process and return the adapter's data. Raises what the module raises."""
+    module_name, _, attribute = name.partition(":")
+    module = importlib.import_module(module_name)
+    try:
+        candidate = reduce(getattr, attribute.split("."), module)
+    except AttributeError as error:
+        meant = suggestion(attribute, vars(module))
+        raise AdapterError(f"{name!r}: module {module_name!r} has no {attribute!r}{meant}") from error
+    return adapter_data(checked_adapter(candidate, origin))
+
+
+def load_adapter(name: str, engine: str, seconds: float) -> AnyAdapter:
+    """Return the adapter at ``module:object``. A separate process imports the module unless this one already has.
+
+    ``engine`` is the name that the user gave. Raises AdapterError where there is no adapter, or it is malformed, and
+    EngineStartError where the import ends the process or takes longer than ``seconds``.
+    """
+    return _loaded(name, engine, seconds, str(Path.cwd()), tuple(sys.path))
 
 
 @cache
-def _answered(*command: str) -> str:
-    """Return the output of a command, or ``unknown`` if it fails or prints nothing."""
+def _loaded(name: str, engine: str, seconds: float, folder: str, path: tuple[str, ...]) -> AnyAdapter:
+    origin = repr(engine) if name == engine else f"engine {engine!r}"
+    if name.partition(":")[0] in sys.modules:
+        return adapter_of(imported(name, origin))
+    process = RunnerProcess([sys.executable, "-u", adapter_loader.__file__])
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 (as above)
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"
-    return asked.stdout.strip() or "unknown"
+        answer = process.ask({"id": 1, "load": name, "origin": origin, "path": [folder, *path]}, seconds)
+    except EndedError as ended:
+        raise EngineStartError(f"engine {engine!r} cannot be started: its adapter's import: {ended.detail}") from ended
+    finally:
+        process.kill()
+    if "error" in answer:
+        raise _refusal(answer["error"], engine, origin)
+    return adapter_of(answer["adapter"])
+
+
+def _refusal(error: Mapping[str, Any], engine: str, origin: str) -> AdapterError | EngineStartError:
+    """Return the error to raise for an exception of a module.
+
+    The message begins with the type of the exception, except for an ImportError, whose message names the module.
+    """
+    message = error["message"] if "ImportError" in error["bases"] else f"{error['type']}: {error['message']}"
+    if "AdapterError" in error["bases"]:
+        return AdapterError(error["message"])
+    if "Exception" in error["bases"]:
+        return AdapterError(f"{origin}: the module cannot be imported: {message}")
+    return EngineStartError(f"engine {engine!r} cannot be started: its adapter raised {message}")
+
+
+def inventories_of(adapter: AnyAdapter) -> tuple[Inventory, ...]:
+    """Return the inventories of an engine, from the ``module:function`` that its adapter names, if it names one.
+
+    The engine must be installed. Raises AdapterError where the function does not exist, raises, or returns something
+    else.
+    """
+    if adapter.inventory is None:
+        return ()
+    module, _, name = adapter.inventory.partition(":")
+    try:
+        found = tuple(getattr(importlib.import_module(module), name)())
+    except Exception as error:  # a user's module may raise anything
+        raise adapter.error(f"inventory {adapter.inventory!r}: {type(error).__name__}: {error}") from error
+    for candidate in found:
+        if not isinstance(candidate, Inventory):
+            kind = type(candidate).__name__
+            raise adapter.error(
+                f"inventory {adapter.inventory!r}: gives {kind}, not a refgrad.native.adapter.Inventory"
+            )
+    return found

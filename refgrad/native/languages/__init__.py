@@ -1,28 +1,27 @@
-"""Languages of programs: how each prints variables, literals, functions, regions and results."""
+"""Languages of engines: one module each, which holds all that refgrad has to know of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from refgrad.native.languages.cpp import Cpp
 from refgrad.native.languages.java import Java
 from refgrad.native.languages.javascript import JavaScript
-from refgrad.native.languages.language import Language
+from refgrad.native.languages.language import Language, output_of, package_version
 from refgrad.native.languages.python import Python
 from refgrad.native.languages.r import R
+from refgrad.native.languages.unprinted import Unprinted
 
-__all__ = ["LANGUAGES", "Language", "Python", "language_of"]
+__all__ = ["LANGUAGES", "Language", "Python", "language_of", "output_of", "package_version"]
 
-LANGUAGES: Mapping[str, type[Language]] = MappingProxyType({
-    "python": Python,
-    "javascript": JavaScript,
-    "cpp": Cpp,
-    "java": Java,
-    "r": R,
+LANGUAGES: Mapping[str, Language] = MappingProxyType({
+    language.name: language for language in (Python(), JavaScript(), Cpp(), Java(), R(), Unprinted())
 })
+"""Each language by its name in engine files."""
 
 
 def language_of(name: str, *, dtypes: bool = False) -> Language:
     """Return the language of an adapter. With ``dtypes``, programs print the dtypes of results too."""
-    return LANGUAGES[name](dtypes)
+    return replace(LANGUAGES[name], dtypes=dtypes)

@@ -1,60 +1,41 @@
-"""Java as a language in which programs are printed."""
+"""The language Java."""
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.native.languages.language import Language, indented
-from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement
-from refgrad.scenario import Constant
+from refgrad.native.languages.language import Language, indented, literals
+from refgrad.native.statements import Call, Function, Name, Names
 
 HEAD: Final = re.compile(r"(?:(?://|import ).*\n|\s*\n)*")
 """Comments and imports at the beginning of a compilation unit."""
 
-WORDS: Final[Mapping[str, str]] = MappingProxyType({
-    "None": "null",
-    "True": "true",
-    "False": "false",
-    "nan": "Double.NaN",
-    "inf": "Double.POSITIVE_INFINITY",
-    "-inf": "Double.NEGATIVE_INFINITY",
-})
-
 
 @dataclass(frozen=True, slots=True)
 class Java(Language):
-    """Prints the statements that the runner of Java supports."""
+    """Java, whose templates are compiled in memory."""
 
-    def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement. Raises TypeError where the runner does not support it."""
-        match statement:
-            case Call():
-                yield from self.assigned(statement)
-            case Show():
-                yield f"System.out.println({self.called(statement.call)});  // {statement.what}"
-            case Function():
-                yield from self.defined(statement)
-            case _:
-                raise TypeError(f"{type(statement).__name__} is no statement of the runner of Java")
+    name = "java"
+    runner = (
+        "java",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "{runners}/java_runner.java",
+    )  # starts in half the time
+    suffix = ".java"
+    pull = "{pullback}.of({seed})"
+    element = ".get({})"
+    binding = "var {name} = {value};"
+    showing = "System.out.println({shown});  // {what}"
+    handler = (("try {",), ("} catch (Throwable error) {", "    System.out.println(error);", "}"))
+    words = literals("null", "true", "false", "Double.NaN", "Double.POSITIVE_INFINITY", "Double.NEGATIVE_INFINITY")
 
-    def assigned(self, call: Call) -> Iterator[str]:
-        """Yield the lines of a call that is assigned to its targets, one by one if they are parts of a pair or list."""
-        if not call.targets:
-            yield f"{self.called(call)};"
-        elif not call.unpack:
-            yield f"var {call.targets[0]} = {self.called(call)};"
-        else:
-            whole = f"{'_and_'.join(call.targets)}_found"
-            yield f"var {whole} = {self.called(call)};"
-            parts = (
-                ("getKey()", "getValue()") if "function" in call.fields else map("get({})".format, itertools.count())
-            )
-            yield from (f"var {name} = {whole}.{part};" for name, part in zip(call.targets, parts, strict=False))
+    def parts(self, call: Call) -> Iterable[str]:
+        """Return what gives each part of a result: of the pair that a pullback comes in, or of a list."""
+        return (".getKey()", ".getValue()") if "function" in call.fields else Language.parts(self, call)
 
     def defined(self, function: Function) -> Iterator[str]:
         """Yield the lines of a function. Its variables are renamed, since Java does not let them hide outer ones."""
@@ -66,31 +47,9 @@ class Java(Language):
         yield from indented(line for each in inner.body for line in self.lines(each))
         yield from (f"    return {inner.result};", "};")
 
-    def argument(self, argument: Argument) -> str:
-        """Return the expression for an argument of a template."""
-        if isinstance(argument, Names):
-            return f"List.of({', '.join(argument.names)})"
-        return Language.argument(self, argument)
-
-    def function(self, parameters: str, body: str) -> str:
-        """Return an anonymous function."""
-        return f"{parameters} -> {body}"
-
-    def array(self, constant: Constant) -> str:
-        """Return the only entry of an array as a literal."""
-        return self.literal(constant.to_numpy().item())
-
-    def literal(self, value: object) -> str:
-        """Return a Python value as a literal of Java."""
-        return WORDS.get(repr(value), repr(value))
-
-    def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines inside a handler that prints their exception, after which the program continues."""
-        yield "try {"
-        yield from indented(lines)
-        yield "} catch (Throwable error) {"
-        yield "    System.out.println(error);"
-        yield "}"
+    def listed(self, items: Sequence[str]) -> str:
+        """Return a list of expressions."""
+        return f"List.of({', '.join(items)})"
 
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the imports of the adapter's setup, a main class, and the classes of the setup."""
@@ -101,15 +60,9 @@ class Java(Language):
         return "\n".join([imports.strip(), "", *lines, "    }", "}", "", setup.strip()[len(imports) :].strip()]) + "\n"
 
 
-def _bound(statement: Statement) -> tuple[str, ...]:
-    """Return the variables that a statement binds."""
-    return (
-        statement.targets
-        if isinstance(statement, Call)
-        else (statement.name,)
-        if isinstance(statement, Function)
-        else ()
-    )
+def _bound(statement: Any) -> tuple[str, ...]:
+    """Return the variables that a call or a function binds."""
+    return statement.targets if isinstance(statement, Call) else (statement.name,)
 
 
 def _renamed(part: Any, names: Mapping[str, str]) -> Any:

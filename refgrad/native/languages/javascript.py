@@ -1,51 +1,62 @@
-"""JavaScript as a language in which programs are printed."""
+"""The language JavaScript."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from refgrad.native.languages.language import Language, indented
-from refgrad.native.statements import Call, Function, Show, Statement
-from refgrad.scenario import Constant
+from refgrad.native.languages.language import Language, indented, literals, output_of
+from refgrad.native.statements import Call, Function
 
-DEFINED = re.compile(r"(function|class) (\w+)")
+DEFINED: Final = re.compile(r"(function|class) (\w+)")
+
+PRINTS_VERSION: Final = """
+const path = require("node:path"), fs = require("node:fs");
+const described = (folder) => {
+  const file = path.join(folder, "package.json");
+  return (fs.existsSync(file) && JSON.parse(fs.readFileSync(file)).version) || described(path.dirname(folder));
+};
+console.log(described(path.dirname(require.resolve(process.argv[1]))));
+"""
+"""Program that prints the version of an installed package, whose name is its argument."""
 
 
 @dataclass(frozen=True, slots=True)
 class JavaScript(Language):
-    """Prints the statements that the runner of JavaScript supports."""
+    """JavaScript, which Node runs."""
 
-    def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement. Raises TypeError where the runner does not support it."""
-        match statement:
-            case Call():
-                yield self.assigned(statement)
-            case Show():
-                yield f"console.log({self.called(statement.call)}); // {statement.what}"
-            case Function():
-                yield f"const {statement.name} = ({', '.join(statement.parameters)}) => {{"
-                for each in statement.body:
-                    yield from (f"  {line}" for line in self.lines(each))
-                yield from (f"  return {statement.result};", "};")
-            case _:
-                raise TypeError(f"{type(statement).__name__} is no statement of the runner of JavaScript")
+    name = "javascript"
+    runner = ("node", "{runners}/node_runner.js")
+    suffix = ".js"
+    new_list = "[]"
+    recording = "void {seen}.push(structuredClone({value}))"
+    replacing = "({seen}.push(structuredClone({value})), {product})"
+    binding = "var {name} = {value};"
+    deleting = "{name} = undefined;"
+    showing = "console.log({shown}); // {what}"
+    handler = (("try {",), ("} catch (error) { console.log(String(error)); }",))
+    words = literals("null", "true", "false", "NaN", "Infinity", "-Infinity")
 
-    def assigned(self, call: Call) -> str:
-        """Return a call that is assigned to its targets."""
-        if not call.targets:
-            return f"{self.called(call)};"
-        targets = f"[{', '.join(call.targets)}]" if call.unpack else call.targets[0]
-        return f"var {targets} = {self.called(call)};"
+    def version(self, package: str, python: str) -> str:  # noqa: ARG002 (of other languages)
+        """Return the version of the package that ``require`` finds, or ``unknown``."""
+        return output_of("node", "-e", PRINTS_VERSION, package)
+
+    def assigned(self, call: Call) -> Iterator[str]:
+        """Yield the line of a call that is assigned to its targets."""
+        name = self.listed(call.targets) if call.unpack else "".join(call.targets)
+        yield self.binding.format(name=name, value=self.called(call)) if name else f"{self.called(call)};"
+
+    def defined(self, function: Function) -> Iterator[str]:
+        """Yield the lines of a function."""
+        yield f"const {function.name} = ({', '.join(function.parameters)}) => {{"
+        yield from indented((line for each in function.body for line in self.lines(each)), "  ")
+        yield from (f"  return {function.result};", "};")
 
     def function(self, parameters: str, body: str) -> str:
         """Return an anonymous function."""
         return f"({parameters}) => {body}"
-
-    def array(self, constant: Constant) -> str:
-        """Return an array as nested lists of numbers."""
-        return self.literal(constant.to_numpy().tolist())
 
     def literal(self, value: object) -> str:
         """Return a Python value as a literal of JavaScript."""
@@ -53,15 +64,8 @@ class JavaScript(Language):
             parts = (("start", value.start), ("stop", value.stop), ("step", value.step))
             return f"{{{', '.join(f'{name}: {self.literal(part)}' for name, part in parts)}}}"
         if isinstance(value, list | tuple):
-            return f"[{', '.join(map(self.literal, value))}]"
-        words = {"None": "null", "True": "true", "False": "false", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-        return words.get(repr(value), repr(value))
-
-    def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines inside a handler that prints their exception, after which the program continues."""
-        yield "try {"
-        yield from indented(lines)
-        yield "} catch (error) { console.log(String(error)); }"
+            return self.listed(list(map(self.literal, value)))
+        return Language.literal(self, value)
 
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the paragraphs of the adapter's setup that it needs, then the body."""

@@ -1,42 +1,162 @@
-"""The base class of languages, which print statements, literals, functions and regions."""
+"""The base class of languages: what refgrad has to know of the language that an engine's templates are written in."""
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from string import Formatter
 from textwrap import indent
+from types import MappingProxyType
+from typing import ClassVar, Final
 
-from refgrad.native.statements import Argument, Call, Expression, Lambda, Name, Names, Statement, Value
+from refgrad.native import runners
+from refgrad.native.languages.template import Template
+from refgrad.native.statements import (
+    Argument,
+    Call,
+    Delete,
+    Expression,
+    Function,
+    Lambda,
+    Name,
+    Names,
+    Show,
+    Statement,
+    Value,
+)
 from refgrad.scenario import Constant
 
 ATOM_BEFORE = re.compile(r"(^|[(\[,=:]\s*)$")
-ATOM_BEHIND = re.compile(r"^\s*($|[)\],:])")
+ATOM_AFTER = re.compile(r"^\s*($|[)\],:])")
+
+PRINTS_VERSION: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
+"""Program of Python that prints the version of an installed package, whose name is its argument."""
 
 
 @dataclass(frozen=True, slots=True)
-class Language(ABC):
-    """Prints statements. With ``dtypes``, programs print the dtypes of results too, if the language supports it."""
+class Language:
+    """A language: how its runner is started, how statements are printed, and the templates of a scenario's program.
+
+    With ``dtypes``, programs print the dtypes of results too, if the language supports it. The defaults are those of
+    most languages; the module of each language holds what differs.
+    """
 
     dtypes: bool = False
 
-    @abstractmethod
-    def lines(self, statement: Statement) -> Iterator[str]:
-        """Yield the lines of a statement. The beginning and the end of a region are not printed by this method."""
+    name: ClassVar[str]
+    """Name in engine files."""
+    runner: ClassVar[tuple[str, ...]] = ()
+    """Command of the runner, in which ``{runners}`` is the folder of runners and ``{python}`` an interpreter."""
+    runs_here: ClassVar[bool] = False
+    """True if engines can run in the process of refgrad, and measurements, which are programs of Python, on them."""
+    suffix: ClassVar[str]
+    """Suffix of the files of standalone programs."""
+    comment: ClassVar[str] = "//"
+    """Beginning of a comment."""
 
-    @abstractmethod
+    default_value: ClassVar[str] = "{x}"
+    """Template of a tensor's array in adapters that have none."""
+    pull: ClassVar[str] = "{pullback}({seed})"
+    """Template of the cotangents that a pullback gives."""
+    nests: ClassVar[bool] = True
+    """True if an expression in parentheses can be part of another expression; otherwise none are written."""
+    element: ClassVar[str] = "[{}]"
+    """Element of a list: what is appended to the list, with the index in place of the braces."""
+    first: ClassVar[int] = 0
+    """Index of the first element of a list."""
+    plus: ClassVar[str] = ""
+    """Template by which the gradients of any engine can be added; empty if that is for the engine's ``add`` alone."""
+    new_list: ClassVar[str] = ""
+    """Template of an empty list of arrays; empty if the runner cannot show lists, so that hooks are not supported."""
+    recording: ClassVar[str] = ""
+    """Template in which a hook adds the array ``{value}`` to the list ``{seen}`` and returns nothing."""
+    replacing: ClassVar[str] = ""
+    """Template that does the same and returns ``{gradient}`` times ``{factor}``, which is also ``{product}``."""
+
+    words: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Literals that differ from those of Python, by Python's."""
+    end: ClassVar[str] = ";"
+    """End of a statement."""
+    binding: ClassVar[str]
+    """Statement that binds a new variable ``{name}`` to ``{value}``."""
+    deleting: ClassVar[str] = "// {name} is deleted"
+    """Statement that deletes a variable, or a comment in languages that cannot delete one."""
+    showing: ClassVar[str]
+    """Line that prints ``{shown}``, with the comment ``{what}``."""
+    handler: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
+    """Lines before and after lines whose exception is printed, after which the program continues."""
+
+    def command(self, python: str = sys.executable) -> list[str]:
+        """Return the command that starts the runner; ``python`` is the interpreter for engines in Python."""
+        return [part.format(python=python, runners=Path(runners.__file__).parent) for part in self.runner]
+
+    def version(self, package: str, python: str) -> str:
+        """Return the version of an engine's package, or ``unknown``: of the system's package, or else of Python's."""
+        of_system = output_of("dpkg-query", "-Wf", "${Version}", package)
+        return package_version(package, python) if of_system == "unknown" else of_system
+
+    def check(self, template: Template) -> None:
+        """Raise TemplateError where a template is not an expression of the language, if that can be seen at once."""
+
+    def lines(self, statement: Statement) -> Iterator[str]:
+        """Yield the lines of a statement. Raises TypeError where the runner does not support it.
+
+        The beginning and the end of a region are not printed by this method.
+        """
+        match statement:
+            case Call():
+                yield from self.assigned(statement)
+            case Show():
+                yield self.showing.format(shown=self.called(statement.call), what=statement.what)
+            case Function():
+                yield from self.defined(statement)
+            case Delete(name=name):
+                yield self.deleting.format(name=name)
+            case _:
+                raise TypeError(f"{type(statement).__name__} is no statement of the runner of {type(self).__name__}")
+
+    def assigned(self, call: Call) -> Iterator[str]:
+        """Yield the lines of a call that is assigned to its targets, one by one if they are parts of a list."""
+        value = self.called(call)
+        if not call.targets:
+            yield value + self.end
+        elif not call.unpack:
+            yield self.binding.format(name=call.targets[0], value=value)
+        else:
+            whole = f"{'_and_'.join(call.targets)}_found"
+            parts = zip(call.targets, self.parts(call), strict=False)
+            for name, part in ((whole, value), *((target, whole + part) for target, part in parts)):
+                yield self.binding.format(name=name, value=part)
+
+    def parts(self, call: Call) -> Iterable[str]:
+        """Return what gives each part of a call's result when it is appended to the result."""
+        return map(self.element.format, range(self.first, self.first + len(call.targets)))
+
+    def defined(self, function: Function) -> Iterator[str]:
+        """Yield the lines of a function."""
+        raise TypeError(f"the runner of {type(self).__name__} has no function {function.name}")
+
     def literal(self, value: object) -> str:
         """Return a Python value as a literal of the language."""
+        return self.words.get(repr(value), repr(value))
 
-    @abstractmethod
     def array(self, constant: Constant) -> str:
-        """Return code for an array, exact to the last bit."""
+        """Return code for an array, exact to the last bit: nested lists, or the only entry of an array without axes."""
+        return self.literal(constant.to_numpy().tolist())
 
-    @abstractmethod
+    def listed(self, items: Sequence[str]) -> str:
+        """Return a list of expressions."""
+        return f"[{', '.join(items)}]"
+
     def function(self, parameters: str, body: str) -> str:
-        """Return an anonymous function."""
+        """Return an anonymous function, the argument of a hook."""
+        raise TypeError(f"the runner of {type(self).__name__} has no function of {parameters} that returns {body}")
 
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
         """Yield the lines of a region. If an exception ends it, ``by_error``, the lines catch the exception.
@@ -45,13 +165,16 @@ class Language(ABC):
         """
         raise TypeError(f"the runner of {type(self).__name__} has no region {self.called(region)}")
 
-    @abstractmethod
     def caught(self, lines: Iterable[str]) -> Iterator[str]:
         """Yield the lines inside a handler that prints their exception, after which the program continues."""
+        before, after = self.handler
+        yield from before
+        yield from indented(lines)
+        yield from after
 
-    @abstractmethod
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program, with the adapter's setup or the parts of it that the program needs."""
+        return f"{setup.strip()}\n\n{body.strip()}\n"
 
     def called(self, call: Call) -> str:
         """Return a template with its fields filled in.
@@ -60,10 +183,10 @@ class Language(ABC):
         printed program must mean what was executed.
         """
         parts: list[str] = []
-        for before, name, behind in _parts(call.template):
+        for before, name, after in _parts(call.template):
             text = "" if name is None else self.argument(call.fields[name])
-            apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_BEHIND.search(behind))
-            loose = name is not None and not apart and not _is_atom(call.fields[name], text)
+            apart = bool(ATOM_BEFORE.search(before)) and bool(ATOM_AFTER.search(after))
+            loose = self.nests and name is not None and not apart and not _is_atom(call.fields[name], text)
             parts += [before, f"({text})" if loose else text]
         return "".join(parts)
 
@@ -73,7 +196,7 @@ class Language(ABC):
             case Name(name=name):
                 return name
             case Names(names=names):
-                return f"[{', '.join(names)}]"
+                return self.listed(names)
             case Value(value=value):
                 return self.literal(value)
             case Constant():
@@ -89,9 +212,9 @@ class Language(ABC):
 def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
     """Yield the literal text before each field, the field, and the literal text after it."""
     parsed = [(before, name) for before, name, _, _ in Formatter().parse(template)]
-    for place, (before, name) in enumerate(parsed):
-        behind = parsed[place + 1][0] if place + 1 < len(parsed) else ""
-        yield before, name, behind
+    for number, (before, name) in enumerate(parsed, 1):
+        after = parsed[number][0] if number < len(parsed) else ""
+        yield before, name, after
 
 
 def _is_atom(argument: Argument, text: str) -> bool:
@@ -101,6 +224,31 @@ def _is_atom(argument: Argument, text: str) -> bool:
     return isinstance(argument, Value) and not text.startswith("-")
 
 
-def indented(lines: Iterable[str]) -> list[str]:
-    """Return lines indented by four more spaces."""
-    return [indent(line, "    ") for line in lines]
+def literals(*texts: str) -> Mapping[str, str]:
+    """Return the literals of None, True, False, NaN, infinity and minus infinity, by those of Python."""
+    return MappingProxyType(dict(zip(("None", "True", "False", "nan", "inf", "-inf"), texts, strict=True)))
+
+
+def indented(lines: Iterable[str], by: str = "    ") -> list[str]:
+    """Return lines indented further. Empty lines stay empty."""
+    return [indent(line, by) for line in lines]
+
+
+def package_version(package: str, python: str = sys.executable) -> str:
+    """Return the version of a package of Python that is installed for an interpreter, or ``unknown``."""
+    if python != sys.executable:
+        return output_of(python, "-c", PRINTS_VERSION, package)
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@cache
+def output_of(*command: str) -> str:
+    """Return the output of a command, or ``unknown`` if it fails or prints nothing."""
+    try:
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 (of a language)
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+    return ran.stdout.strip() or "unknown"

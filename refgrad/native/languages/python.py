@@ -1,4 +1,4 @@
-"""Python as a language in which programs are printed."""
+"""The language Python."""
 
 from __future__ import annotations
 
@@ -7,42 +7,60 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
-from refgrad.native.languages.language import Language, indented
-from refgrad.native.statements import Call, Code, Delete, Enter, Function, Leave, Name, Show, Statement, Walk
+from refgrad.errors import shortened
+from refgrad.native.languages.language import Language, indented, package_version
+from refgrad.native.languages.template import SHOWN, Template, TemplateError
+from refgrad.native.runners.python_runner import lambda_source
+from refgrad.native.statements import Call, Code, Function, Name, Show, Statement, Walk
 from refgrad.scenario import Constant
 
 
 @dataclass(frozen=True, slots=True)
 class Python(Language):
-    """Prints statements as Python."""
+    """Python, in which refgrad itself runs: an engine may share its process."""
+
+    name = "python"
+    runner = ("{python}", "-u", "{runners}/python_runner.py")
+    runs_here = True
+    suffix = ".py"
+    comment = "#"
+    default_value = "np.asarray({x})"
+    plus = "{x} + {y}"
+    deleting = "del {name}"
+    new_list = "[]"
+    recording = "{seen}.append(np.array({value}))"
+    replacing = "{seen}.append(np.array({value})) or {gradient} * {factor}"
+    handler = (("try:",), ("except Exception as error:", '    print(f"{type(error).__name__}: {error}")'))
+
+    def version(self, package: str, python: str) -> str:
+        """Return the version of a package that is installed for an interpreter, or ``unknown``."""
+        return package_version(package, python)
+
+    def check(self, template: Template) -> None:
+        """Raise TemplateError where a template is not an expression."""
+        _check(template)
 
     def lines(self, statement: Statement) -> Iterator[str]:
         """Yield the lines of a statement. Raises TypeError for the beginning or the end of a region."""
         match statement:
-            case Call():
-                yield self.assigned(statement)
             case Show():
                 yield f"print({', '.join(self.looks(statement))})  # {statement.what}"
-            case Function():
-                yield from self.defined(statement)
-            case Delete(name=name):
-                yield f"del {name}"
             case Code(text=text):
                 yield from text.splitlines()
             case Walk():
                 yield from self.walked(statement)
-            case Enter() | Leave():
-                raise TypeError("a region is laid out with the steps inside of it")
+            case _:
+                yield from Language.lines(self, statement)
 
-    def assigned(self, call: Call) -> str:
-        """Return a call that is assigned to its targets."""
-        if not call.targets:
-            return self.called(call)
+    def assigned(self, call: Call) -> Iterator[str]:
+        """Yield the line of a call that is assigned to its targets."""
         targets = ", ".join(call.targets)
-        return f"{f'[{targets}]' if call.unpack and len(call.targets) == 1 else targets} = {self.called(call)}"
+        name = f"[{targets}]" if call.unpack and len(call.targets) == 1 else targets
+        yield f"{name} = {self.called(call)}" if name else self.called(call)
 
     def literal(self, value: object) -> str:
         """Return a Python literal. Numbers that are not finite have none: they are written as a call of ``float``."""
@@ -94,18 +112,21 @@ class Python(Language):
         lines = [f"with {self.called(region)}:", *indented(body or ["pass"])]
         yield from ["try:", *indented(lines), "except KeyError:", "    pass"] if by_error else lines
 
-    def caught(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines inside a handler that prints their exception, after which the program continues."""
-        yield "try:"
-        yield from indented(lines)
-        yield "except Exception as error:"
-        yield '    print(f"{type(error).__name__}: {error}")'
-
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the imports, the setup without the functions that are not used, and the body."""
         head = _needed(setup, body)
         imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
         return re.sub(r"\n{4,}", "\n\n\n", f"{imports}{head}\n\n{body.strip()}\n")
+
+
+@cache  # an adapter that is derived from another one shares most of its templates
+def _check(template: Template) -> None:
+    try:
+        compile(lambda_source(template.text, template.fields), "<template>", "eval", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, or nested too deep
+        problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
+        text = shortened(template.text, SHOWN)
+        raise TemplateError(f"template {text!r} is not an expression: {problem}") from error
 
 
 def _needed(setup: str, body: str) -> str:

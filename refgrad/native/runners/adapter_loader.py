@@ -22,7 +22,7 @@ class Server(python_runner.Server):
     def answer(self, request: Dict[str, Any]) -> Dict[str, Any]:
         """Return the adapter that a request names."""
         sys.path[:] = request["path"]
-        from refgrad.native.adapter.loading import imported
+        from refgrad.native.adapter.registry import imported
 
         return {"adapter": imported(request["load"], request["origin"])}
 

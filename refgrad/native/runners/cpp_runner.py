@@ -121,7 +121,7 @@ class Compiled(python_runner.Session):
                 kind = "bool" if isinstance(given, bool) else "int"
                 lines.append("%s _%s = static_cast<%s>(numbers[%d]);" % (kind, name, kind, len(numbers)))
                 numbers.append(float(given))
-            elif isinstance(given, list):
+            elif isinstance(given, list) and all(isinstance(each, Held) for each in given):
                 parts = ", ".join("*static_cast<Tensor*>(held[%d])" % (len(addresses) + i) for i in range(len(given)))
                 lines.append("std::vector<Tensor> _%s{%s};" % (name, parts))
                 addresses += [each.address for each in given]
@@ -133,11 +133,11 @@ class Compiled(python_runner.Session):
                 addresses.append(ctypes.cast(kept[-1], ctypes.c_void_p).value)
             elif given is None:
                 lines.append("[[maybe_unused]] auto _%s = nullptr;" % name)
-            elif getattr(given, "shape", ()) == ():
+            elif isinstance(given, float) or getattr(given, "shape", None) == ():
                 lines.append("double _%s = numbers[%d];" % (name, len(numbers)))
                 numbers.append(float(given))
             else:
-                raise NotImplementedError("arrays")
+                raise NotImplementedError("arrays and lists of numbers")
         held, doubles = (ctypes.c_void_p * MOST)(*addresses), (ctypes.c_double * MOST)(*numbers)
         return "\n  ".join(lines), held, doubles
 

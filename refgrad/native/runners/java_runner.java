@@ -125,7 +125,7 @@ final class Session {
       case "show" -> {
         return show(Json.object(body), names);
       }
-      default -> throw new IllegalArgumentException("this runner has no statement " + kind);
+      default -> throw new UnsupportedOperationException("this runner has no statement " + kind);
     }
     return Map.of();
   }
@@ -161,7 +161,11 @@ final class Session {
         .anyMatch(given -> Json.object(given).get("name") instanceof String name && !names.containsKey(name));
     Object result = absent && show.containsKey("optional") ? null : call(call, names);
     if (result == null) return Map.of("none", true);
-    return show.get("form").equals("flag") ? Map.of("flag", result) : Map.of("array", Data.encoded(result));
+    return switch ((String) show.get("form")) {
+      case "flag" -> Map.of("flag", result);
+      case "array" -> Map.of("array", Data.encoded(result));
+      default -> throw new UnsupportedOperationException("this runner has no form " + show.get("form"));
+    };
   }
 
   private Object call(Map<String, Object> call, Map<String, Object> names) throws Throwable {

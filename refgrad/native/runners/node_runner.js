@@ -9,6 +9,10 @@ const vm = require("node:vm");
 const { createRequire } = require("node:module");
 
 const PROTOCOL = 1;
+
+// Raised for what the runner does not offer.
+class NotImplementedError extends Error {}
+
 const LONGEST_MESSAGE = 2000;
 
 // What an engine prints goes to standard error: standard output carries answers.
@@ -53,7 +57,7 @@ class Session {
       case "lambda":
         return (...values) => this.call(body.body, new Map([...names, ...body.parameters.map((p, i) => [p, values[i]])]));
       default:
-        throw new Error(`unknown argument ${kind}`);
+        throw new NotImplementedError(`this runner has no argument ${kind}`);
     }
   }
 
@@ -80,7 +84,7 @@ class Session {
       case "show":
         return this.show(body, names);
       default:
-        throw new Error(`this runner has no statement ${kind}`);
+        throw new NotImplementedError(`this runner has no statement ${kind}`);
     }
   }
 
@@ -90,6 +94,7 @@ class Session {
     const result = this.call(show.call, names);
     if (show.form === "flag") return { flag: Boolean(result) };
     if (show.form === "arrays") return { arrays: result.map(encoded) };
+    if (show.form !== "array") throw new NotImplementedError(`this runner has no form ${show.form}`);
     if (result === null || result === undefined) return { none: true };
     const array = encoded(result);
     return { array: show.dtype ? { ...array, dtype_told: String(this.call(show.dtype, names)) } : array };

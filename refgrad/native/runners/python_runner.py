@@ -41,9 +41,6 @@ LONGEST_MESSAGE = 2000
 LARGEST_ARRAY = 1 << 26
 """Largest number of bytes of an array that is sent."""
 
-COLLECTED = 3
-"""Number of programs after which garbage is collected, so that addresses are reused and a cache by id goes stale."""
-
 REMEMBERED = 50
 """Number of programs after which the adapter's ``forget`` runs. JAX keeps about 10 MB of each, compiled for shapes."""
 
@@ -111,8 +108,13 @@ class Session:
         """Exempt all current objects from garbage collection, which takes 0.1 s to traverse those of PyTorch."""
         self.apart = hasattr(gc, "freeze")
         if self.apart:
-            gc.collect()
-            gc.freeze()
+            self.collect()
+
+    def collect(self) -> None:
+        """Collect garbage, so that new objects get the addresses of earlier ones, and a cache by id goes stale."""
+        gc.collect()
+        if not self.kept:
+            gc.freeze()  # what is left belongs to the library, and need not be traversed again
 
     def evaluate(self, template: str, fields: Names) -> Any:
         """Return the value of a template with these fields."""
@@ -123,9 +125,7 @@ class Session:
 
     def compile(self, template: str, names: Any) -> Callable[..., Any]:
         """Return a template as a function that takes its fields as keyword arguments."""
-        head = "lambda *, %s: " % ", ".join(names) if names else "lambda: "
-        source = head + template.format(**{name: name for name in names})
-        code = compile(source, "<template %s>" % template, "eval", dont_inherit=True)
+        code = compile(lambda_source(template, names), "<template %s>" % template, "eval", dont_inherit=True)
         function: Callable[..., Any] = eval(code, self.namespace)
         return function
 
@@ -138,8 +138,8 @@ class Session:
         regions: List[Any] = []
         collecting = gc.isenabled()
         self.programs += 1
-        if self.apart and self.programs % COLLECTED == 0:
-            gc.collect(1 if self.programs % (4 * COLLECTED) else 2)  # old objects less often: a library has many
+        if self.apart:
+            self.collect()
         try:
             if self.forget is not None and self.programs % REMEMBERED == 0:
                 self.evaluate(self.forget, {})
@@ -201,7 +201,7 @@ class Session:
             exec(compile(body, "<program>", "exec", dont_inherit=True), scope)
             names.update((name, value) for name, value in scope.items() if self.namespace.get(name, self) is not value)
         else:
-            raise ValueError("unknown statement %r" % kind)
+            raise NotImplementedError("this runner has no statement %r" % kind)
         return None
 
     @staticmethod
@@ -237,7 +237,7 @@ class Session:
             return self.call(body, names)
         if kind == "lambda":
             return lambda *values: self.call(body["body"], dict(names, **dict(zip(body["parameters"], values))))
-        raise ValueError("unknown argument %r" % kind)
+        raise NotImplementedError("this runner has no argument %r" % kind)
 
     def function(self, body: Json, names: Names) -> Callable[..., Any]:
         """Return a part of the program as a function of its parameters."""
@@ -345,6 +345,12 @@ class Session:
                     held.append(value)
                     found[module][name] = numbers.setdefault(id(value), len(numbers))
         return found
+
+
+def lambda_source(template: str, names: Any) -> str:
+    """Return the source of a template as a function that takes its fields as keyword arguments."""
+    head = "lambda *, %s: " % ", ".join(names) if names else "lambda: "
+    return head + template.format(**{name: name for name in names})
 
 
 def bound(name: str, names: Names) -> Any:

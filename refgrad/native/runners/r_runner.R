@@ -74,7 +74,7 @@ execute <- function(statement, names) {
     `function` = assign(body$name, made(body, names), names),
     delete = rm(list = body, envir = names),
     show = return(shown(body, names)),
-    stop("this runner has no statement ", names(statement), call. = FALSE)
+    refused("this runner has no statement ", names(statement))
   )
   NULL
 }
@@ -102,7 +102,11 @@ shown <- function(show, names) {
   absent <- isTRUE(show$optional) && any(vapply(show$call$fields, unbound, TRUE))
   result <- if (!absent) called(show$call, names)
   if (is.null(result)) return(list(none = TRUE))
-  if (show$form == "flag") list(flag = isTRUE(result)) else list(array = encoded(result))
+  switch(show$form,
+    flag = list(flag = isTRUE(result)),
+    array = list(array = encoded(result)),
+    refused("this runner has no form ", show$form)
+  )
 }
 
 run <- function(program) {
@@ -141,6 +145,7 @@ answer <- function(request) {
   if (!is.null(request$hello)) return(hello(request$hello))
   if (is.null(state$session)) stop("the first request must be a hello", call. = FALSE)
   if (!is.null(request$members)) return(members(request$members))
+  if (is.null(request$run)) refused("this runner has no request ", names(request)[[2]])
   list(ran = lapply(request$run, run))
 }
 

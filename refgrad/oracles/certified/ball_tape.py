@@ -3,6 +3,10 @@
 The ordinary forward interpreter runs on object arrays of :class:`Ball`. Each scalar operation on a ball is recorded
 with its local partials. The reverse sweep over that tape handles scalars only, so it shares no rule for broadcasting,
 reducing or indexing with any engine. Cost: linear in the number of scalar operations.
+
+The slope of a product by one of its factors is the product of the others. Engines divide the product by the factor
+instead (PyTorch, HIPS autograd), which differentiates to terms that cancel: d²(a b) / da² = b / a - a b / a² = 0 is
+computed as the rounding error of b / a. So the rounding budget of each change of a slope includes that error.
 """
 
 from __future__ import annotations
@@ -17,8 +21,9 @@ import numpy.typing as npt
 from flint import arb
 
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.functions.series import coefficient
 from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
-from refgrad.oracles.certified.quotients import is_product, with_quotient_noise
+from refgrad.oracles.certified.series_rounding import change_noise, relative_change
 from refgrad.scenario import Grad, Jvp, Leaf
 
 Edges = tuple[tuple[int, Any], ...]
@@ -162,8 +167,8 @@ class BallTape:
         """Apply an operator to arrays of balls."""
         if operator.structure is not None:
             result = self._lifted(_as_objects(operator.structure.forward(self, *arguments, **attributes)))
-            quotients = self.arithmetic.allows_quotients() and is_product(operator)
-            return with_quotient_noise(self, arguments, result) if quotients else result
+            quotients = self.arithmetic.allows_quotients() and _is_product(operator)
+            return self._with_quotient_noise(arguments, result) if quotients else result
         derivative = self.arithmetic.derivative(operator)
         if attributes:
             derivative = bound(derivative, **attributes)
@@ -214,6 +219,21 @@ class BallTape:
             return Ball(scalar, CONSTANT, tape)
         tape.append(edges)
         return Ball(scalar, len(tape) - 1, tape)
+
+    def _with_quotient_noise(self, arguments: list[ObjectArray], products: ObjectArray) -> ObjectArray:
+        """Return the same products, with rounding noise in the changes of their slopes by their factors."""
+        factors = {ball.slot: ball.value for array in arguments for ball in array.ravel().tolist() if ball.slot >= 0}
+        return filled(products.shape, [self._noisy(factors, product) for product in products.ravel().tolist()])
+
+    def _noisy(self, factors: Mapping[int, Any], product: Ball) -> Ball:
+        if product.slot < 0:
+            return product
+        slopes = self.sweep({product.slot: 1})
+        own = {slot: value for slot, value in factors.items() if slot < len(slopes) and slopes[slot] is not None}
+        change = sum((relative_change(value) for value in own.values()), relative_change(0))
+        noise = [(slot, change_noise(coefficient(slopes[slot], 0), change, self.arithmetic.bits)) for slot in own]
+        self.edges.append(((product.slot, ONE), *noise))
+        return Ball(product.value, len(self.edges) - 1, self.edges)
 
     def _extremum(self, name: str) -> Callable[[Ball, Ball], Ball]:
         derivative = self.arithmetic.derivative(operator_table()[name])
@@ -278,3 +298,12 @@ def _as_objects(result: Any) -> ObjectArray:
     array = np.empty((), dtype=object)
     array[()] = result
     return array
+
+
+def _is_product(operator: Operator) -> bool:
+    """Return True if a structural operator multiplies entries of an array with each other.
+
+    Its slopes by an argument depend on that argument, and it has no kinks.
+    """
+    saves = {} if operator.structure is None else operator.structure.saves
+    return not operator.kinks and any(name in saved for name, saved in saves.items())

@@ -1,4 +1,12 @@
-"""Scenarios that are evaluated once in balls, and gradients of their outputs by sweeps over the tape."""
+"""Scenarios that are evaluated once in balls, and gradients of their outputs by sweeps over the tape.
+
+Contributions through a recorded gradient h = seed · ∂l/∂x: a cotangent u of h contributes ∂(u · h)/∂y to a leaf y.
+Second derivatives are symmetric (Schwarz), so that is the coefficient of e in seed · ∂l/∂y, taken at x + e u, where
+e² = 0. The tape therefore runs once more with one more infinitesimal, and its coefficients in the cotangents are the
+result. No rule for second derivatives is needed (B. A. Pearlmutter, Fast exact multiplication by the Hessian, Neural
+Computation 1994). If l depends on recorded gradients itself, these receive cotangents with an infinitesimal, and the
+tape runs with a second one: a gradient of order n needs n - 1 of them.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +19,8 @@ from flint import arb
 from refgrad.interpreter import evaluate
 from refgrad.oracles.certified.arithmetic import Arithmetic
 from refgrad.oracles.certified.ball_tape import Ball, BallTape, ObjectArray, filled
-from refgrad.oracles.certified.second_order import sent_through
 from refgrad.scenario import Constant, Grad, Scenario
+from refgrad.scenario.rewrite import needed
 
 Contribution = tuple[str, Constant | None]
 Scales = tuple[tuple[str, float], ...]
@@ -107,9 +115,20 @@ class BallTrace:
             stretch = slice(start, start + values[name].size)
             if any(cotangent is not None for cotangent in cotangents[stretch]):
                 arrived = self._arrived(cotangents, start, values[name].size)
-                for leaf, share in sent_through(name, arrived, self.scenario, self.arithmetic, BallTrace).items():
+                for leaf, share in self._sent_through(name, arrived).items():
                     totals[leaf] = np.add(totals[leaf], share, out=np.empty(share.shape, dtype=object))
         return totals
+
+    def _sent_through(self, name: str, cotangent: list[Any]) -> dict[str, ObjectArray]:
+        """Return the contribution of a cotangent of a recorded gradient to each leaf that it depends on."""
+        step = self.scenario.definitions[name]
+        assert isinstance(step, Grad)
+        moving = self.arithmetic.along(step.leaf, cotangent)
+        swept = BallTrace(Scenario(needed(self.scenario.steps, {step.output})), moving).vjp(((step.output, step.seed),))
+        return {
+            leaf: filled(array.shape, [moving.slope(number) for number in array.ravel().tolist()])
+            for leaf, array in swept.items()
+        }
 
     def _starts(self, values: Mapping[str, Any], contributions: tuple[Contribution, ...]) -> dict[int, Any]:
         starts: dict[int, Any] = {}

@@ -23,10 +23,10 @@ from refgrad.operators.differentiation import differentiate_along
 from refgrad.operators.functions.balls import Branch, ball_functions, choose, precision
 from refgrad.operators.functions.decisions import Decision
 from refgrad.oracles.certified.ball_derivatives import true_derivative
+from refgrad.oracles.certified.ball_tape import ObjectArray, filled
 from refgrad.scenario import Constant, Jvp, Leaf, Scenario
 
 Floats = npt.NDArray[np.float64]
-ObjectArray = npt.NDArray[np.object_]
 Contributions = tuple[tuple[str, Constant | None], ...]
 
 
@@ -86,22 +86,22 @@ class MovingBalls:
             return array.astype(object)
         speeds = self.directions.get(leaf.name, np.zeros(array.shape)).ravel().tolist()
         numbers = array.astype(np.float64).ravel().tolist()
-        return _filled(array.shape, [Moving(arb(x), arb(v)) for x, v in zip(numbers, speeds, strict=True)])
+        return filled(array.shape, [Moving(arb(x), arb(v)) for x, v in zip(numbers, speeds, strict=True)])
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of scalars with tangents."""
         if operator.structure is not None:
             result = np.asarray(operator.structure.forward(self, *arguments, **attributes), dtype=object)
-            return _filled(result.shape, [_lifted(entry) for entry in result.ravel()])
+            return filled(result.shape, [_lifted(entry) for entry in result.ravel()])
         function = self._scalar(operator, attributes)
         shape = np.broadcast_shapes(*(a.shape for a in arguments))
         columns = [np.broadcast_to(a, shape).ravel().tolist() for a in arguments]
-        return _filled(shape, [function(*entries) for entries in zip(*columns, strict=True)])
+        return filled(shape, [function(*entries) for entries in zip(*columns, strict=True)])
 
     def tangent(self, step: Jvp, values: Mapping[str, Any]) -> ObjectArray:
         """Return constants of unknown value (NaN with tangent 0), in the output's shape."""
         output = values[step.output]
-        return _filled(output.shape, [Moving(arb.nan(), arb(0))] * output.size)
+        return filled(output.shape, [Moving(arb.nan(), arb(0))] * output.size)
 
     def _scalar(self, operator: Operator, attributes: Mapping[str, Any]) -> Callable[..., Moving]:
         along, partials = _along(operator, self.bits), true_derivative(operator, self.bits)
@@ -182,9 +182,3 @@ def _along(operator: Operator, bits: int) -> Callable[..., tuple[Any, Any]]:
 def _lifted(entry: Any) -> Moving:
     """Convert the plain numbers that NumPy inserts (neutral elements of empty sums, zeros) to constants."""
     return entry if type(entry) is Moving else Moving(arb(int(entry or 0)), arb(0))
-
-
-def _filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
-    array = np.empty(len(entries), dtype=object)
-    array[:] = entries
-    return array.reshape(shape)

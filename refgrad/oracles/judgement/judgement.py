@@ -114,6 +114,47 @@ class EntryError:
         return f"{place}{self.observed!r}, of the legal answers {self.interval}"
 
 
+Severity = Literal["wrong", "inaccurate", "inconclusive", "convention"]
+
+
+@dataclass(frozen=True, slots=True)
+class Discrepancy:
+    """An entry of the gradient of one input that is not simply right, and the interval that contains the truth.
+
+    ``input`` counts the function's inputs. ``entry`` is an index into it, or None if only a direction is known.
+    ``explained`` is the error as a multiple of what rounding and the uncertainty of the truth explain. ``cause`` is the
+    reason why the entry is inconclusive: ``kink``, ``pole``, ``noise`` or ``time``.
+    """
+
+    severity: Severity
+    input: int
+    entry: tuple[int, ...] | None
+    observed: float
+    lower: float
+    upper: float
+    truth: str
+    explained: float = math.inf
+    cause: str = ""
+
+    @property
+    def failing(self) -> bool:
+        """Return True if the gradient is at fault."""
+        return self.severity in {"wrong", "inaccurate"}
+
+    @property
+    def error(self) -> float:
+        """Distance of the observed number from the interval, infinite if the number is not finite."""
+        if not math.isfinite(self.observed):
+            return math.inf
+        return max(self.lower - self.observed, self.observed - self.upper, 0.0)
+
+    @property
+    def relative_error(self) -> float:
+        """Error relative to the truth, infinite if that is zero."""
+        size = min(abs(self.lower), abs(self.upper))
+        return self.error / size if size else math.inf
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The outcome for an array, and the entry or the reason that decided it if it is not ``passed``."""
@@ -189,6 +230,20 @@ def undecided(certified: Certified) -> npt.NDArray[np.bool_]:
     parts = (certified.radius, certified.budget, certified.midpoint)
     finite: npt.NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(part) for part in parts])
     return ~finite
+
+
+def accepted(certified: Certified) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the least and the largest number that do not fail, rounded outwards, per entry; NaN where undecided."""
+    truth, radius, budget, form = certified.midpoint, certified.radius, certified.budget, certified.form
+    with np.errstate(all="ignore"):
+        number = radius + ALLOWANCE * (budget + form.unit * np.abs(truth)) + form.underflow
+        choice = radius + np.maximum(
+            vague_above(form) * np.maximum(1.0, np.abs(truth)), ALLOWANCE * np.maximum(budget - radius, 0.0)
+        )
+        away = np.where(has_choices(certified), choice, number)
+        ends = (np.nextafter(truth + sign * away, sign * np.inf) for sign in (-1, 1))
+        lower, upper = (np.where(undecided(certified), np.nan, end) for end in ends)
+    return lower, upper
 
 
 def _infinite(certified: Certified) -> npt.NDArray[np.bool_]:

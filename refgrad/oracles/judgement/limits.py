@@ -1,4 +1,8 @@
-"""Points of a scenario where a derivative is a limit because the formula has no value there."""
+"""Points of a scenario where a derivative is a limit because the formula has no value there, or does not exist at all.
+
+Where an operator has no value (a logarithm of -1), its derivative is NaN in floating point too, and zero cotangents
+that arrive there are multiplied by it. So even gradients that do not depend on the value are NaN in every engine.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,9 @@ import numpy as np
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, expanded, keywords
 from refgrad.operators import Edge, Expression, Operator, operator_table
+from refgrad.oracles.certified.certified import CertifiedOracle
 from refgrad.scenario import Scenario
+from refgrad.scenario.rewrite import needed
 
 
 def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
@@ -40,6 +46,18 @@ def answered_by_nan(scenario: Scenario, *, at_kink: bool) -> str:
     table = operator_table()
     kinks = (edge for name in sorted(scenario.operators) for edge in table[name].edges if edge.kind == "kink")
     return next((edge.nan for edge in (kinks if at_kink else limits_met(scenario)) if edge.nan), "")
+
+
+def undefined_between(oracle: CertifiedOracle, leaf: str, outputs: set[str]) -> str | None:
+    """Return the first name between a leaf and the outputs that has an entry without a value, or None."""
+    reached = {leaf}
+    for name, step in Scenario(needed(oracle.scenario.steps, outputs)).definitions.items():
+        if reached.isdisjoint(step.uses):
+            continue
+        reached.add(name)
+        if not oracle.value(name).is_finite:
+            return name
+    return None
 
 
 def _met(holds: Callable[..., Any], operator: Operator, arrays: list[Any], attributes: dict[str, Any]) -> bool:

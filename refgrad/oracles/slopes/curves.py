@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.intp]
+Positions = npt.NDArray[np.intp]
 Pattern = npt.NDArray[Any]
 Number = TypeVar("Number", np.float64, np.bool_)
 
@@ -57,10 +57,10 @@ class Curves(Protocol):
     batch: int
     """Number of functions that are sampled at once."""
 
-    def sample(self, places: Places, distances: Floats) -> Samples:
+    def sample(self, indices: Positions, distances: Floats) -> Samples:
         """Return samples of some curves, each at its own distances. The actual distances may differ a little."""
 
-    def noise(self, places: Places, samples: Samples) -> Floats:
+    def noise(self, indices: Positions, samples: Samples) -> Floats:
         """Return the standard deviation of the rounding errors of each sample."""
 
 
@@ -82,21 +82,21 @@ class BoundedSlopes:
         """Return unknown slopes, with infinite error bounds."""
         return cls(np.zeros(count), np.full(count, np.inf), np.zeros(count), np.zeros(count, dtype=bool))
 
-    def improved(self, places: Places, other: BoundedSlopes) -> BoundedSlopes:
+    def improved(self, indices: Positions, other: BoundedSlopes) -> BoundedSlopes:
         """Return the slopes with those of another attempt, with smaller steps, where its error is smaller.
 
         A slope that changes with the steps by more than its error plus rounding contradicts that error, which is then
         raised.
         """
-        if len(places) == len(self.error) and np.isinf(self.error).all():
+        if len(indices) == len(self.error) and np.isinf(self.error).all():
             return other
         error = self.error.copy()
-        both = np.isfinite(error[places]) & np.isfinite(other.error)
-        apart = np.where(both, np.abs(other.value - self.value[places]), 0.0)
-        moves = apart > error[places] + other.rounding
-        error[places] = np.where(moves, apart + other.error, error[places])
-        better = other.error < error[places]
-        chosen = places[better]
+        both = np.isfinite(error[indices]) & np.isfinite(other.error)
+        apart = np.where(both, np.abs(other.value - self.value[indices]), 0.0)
+        moves = apart > error[indices] + other.rounding
+        error[indices] = np.where(moves, apart + other.error, error[indices])
+        better = other.error < error[indices]
+        chosen = indices[better]
         error[chosen] = other.error[better]
         return BoundedSlopes(
             _replaced(self.value, chosen, other.value[better]),
@@ -106,9 +106,9 @@ class BoundedSlopes:
         )
 
 
-def _replaced(array: npt.NDArray[Number], places: Places, entries: npt.NDArray[Number]) -> npt.NDArray[Number]:
+def _replaced(array: npt.NDArray[Number], indices: Positions, entries: npt.NDArray[Number]) -> npt.NDArray[Number]:
     result = array.copy()
-    result[places] = entries
+    result[indices] = entries
     return result
 
 

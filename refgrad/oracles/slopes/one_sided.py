@@ -18,7 +18,7 @@ from refgrad.oracles.slopes.curves import (
     Curves,
     Floats,
     Pattern,
-    Places,
+    Positions,
     Samples,
 )
 
@@ -38,19 +38,19 @@ ROUGHLY = 2.0**-8
 TRUNCATION_SAFETY = 8.0
 
 
-def one_sided(curves: Curves, places: Places, steps: Floats) -> BoundedSlopes:
+def one_sided(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves. The error is infinite where two sides disagree or no slope can be found."""
-    samples = curves.sample(places, np.multiply.outer(SHIFTS, steps))
+    samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
         kept = np.flatnonzero(_promising(samples))
-        found = BoundedSlopes.unknown(len(places))
+        found = BoundedSlopes.unknown(len(indices))
         if not kept.size:
             return found
         samples = _only(samples, kept)
-        return found.improved(kept, _chosen(samples, curves.noise(places[kept], samples)))
+        return found.improved(kept, _chosen(samples, curves.noise(indices[kept], samples)))
 
 
-def _only(samples: Samples, kept: Places) -> Samples:
+def _only(samples: Samples, kept: Positions) -> Samples:
     branches = tuple(taken[..., kept] for taken in samples.branches)
     return Samples(samples.values[:, kept], samples.distances[:, kept], branches)
 
@@ -104,10 +104,10 @@ def _chosen(samples: Samples, noise: Floats) -> BoundedSlopes:
     alone = _alone(samples)
     error = np.select(alone, [right_error, left_error], both)
     value = np.select(alone, [right, left], (right + left) / 2)
-    told = error <= np.abs(value) + 1.0
-    value = np.where(told, value, 0.0)
+    known = error <= np.abs(value) + 1.0
+    value = np.where(known, value, 0.0)
     rounding = np.select(alone, [right_noise, left_noise], np.maximum(right_noise, left_noise))
-    return BoundedSlopes(value, np.where(told, error, np.inf), rounding, np.zeros(told.shape, dtype=bool))
+    return BoundedSlopes(value, np.where(known, error, np.inf), rounding, np.zeros(known.shape, dtype=bool))
 
 
 def _side(side: slice, samples: Samples, noise: Floats) -> tuple[Floats, Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Slopes at 0 of functions of one variable by finite differences, with an error bound for each.
+"""Slopes at 0 of functions of one variable, and of all outputs of a function along a line, with error bounds.
 
 Values are sampled at three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice
 (Richardson; error of order h⁶). The last two extrapolations bound the truncation error, and the noise of the function
@@ -10,23 +10,31 @@ extrapolated (``one_sided``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from refgrad.oracles.slopes.curves import (
+    NOISE_LINE,
     ROUNDING_SAFETY,
     Booleans,
     BoundedSlopes,
     Curves,
     Floats,
-    Places,
+    Positions,
     Samples,
     finite,
+    table_noise_at_kinks,
 )
 from refgrad.oracles.slopes.one_sided import one_sided
+
+Along = Callable[[float], Floats]
+"""Function that returns the flattened outputs at a distance along the direction, not finite outside of its domain."""
+
+TYPICAL_RANK = 2
+"""Rank by size of the difference that measures the noise: kinks disturb only the largest of them."""
 
 RATIO = 4.0
 SHIFTS = np.array([1.0, -1.0, 1 / RATIO, -1 / RATIO, 1 / RATIO**2, -1 / RATIO**2])
@@ -58,7 +66,10 @@ THIRD = 1 / 3
 SCALES: Mapping[str, Scale] = MappingProxyType({
     "float64": Scale(2.0**-53, (2.0**-7, 2.0**-13, 2.0**-19, 2.0**-25), (THIRD * 2.0**-38, THIRD * 2.0**-11)),
     "float32": Scale(2.0**-24, (2.0**-2, 2.0**-6, 2.0**-10), (THIRD * 2.0**-16, THIRD * 2.0**-11)),
+    "float16": Scale(2.0**-11, (2.0**-1, 2.0**-3), (2.0**-10, THIRD * 2.0**-5)),
+    "bfloat16": Scale(2.0**-8, (2.0**-1, 2.0**-2), (2.0**-7, THIRD * 2.0**-3)),
 })
+"""Scale of each precision. The smallest noise steps of halves are a unit in the last place."""
 
 
 def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes | None = None) -> BoundedSlopes:
@@ -69,12 +80,12 @@ def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes
     """
     found = known or BoundedSlopes.unknown(len(curves.here))
     for steps in tries:
-        for places in _batches(promising(curves.deviation, steps, found), curves.batch):
-            found = found.improved(places, _central(curves, places, steps[places]))
+        for indices in _batches(promising(curves.deviation, steps, found), curves.batch):
+            found = found.improved(indices, _central(curves, indices, steps[indices]))
     return found
 
 
-def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Places:
+def promising(deviation: Floats, steps: Floats, found: BoundedSlopes) -> Positions:
     """Return the indices of the curves for which the rounding error at these steps is less than the error so far."""
     return np.flatnonzero(found.error > _rounding(deviation, steps))
 
@@ -87,26 +98,26 @@ def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlop
     found = known
     for steps in tries:
         wanted = unknown & np.isfinite(steps) & (found.error > 2 * found.rounding)
-        for places in _batches(np.flatnonzero(wanted), curves.batch):
-            found = found.improved(places, one_sided(curves, places, steps[places]))
+        for indices in _batches(np.flatnonzero(wanted), curves.batch):
+            found = found.improved(indices, one_sided(curves, indices, steps[indices]))
     return found
 
 
-def _batches(places: Places, length: int) -> Iterator[Places]:
-    yield from (places[start : start + length] for start in range(0, len(places), length))
+def _batches(indices: Positions, length: int) -> Iterator[Positions]:
+    yield from (indices[start : start + length] for start in range(0, len(indices), length))
 
 
-def _central(curves: Curves, places: Places, steps: Floats) -> BoundedSlopes:
+def _central(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves by central differences."""
-    samples = curves.sample(places, np.multiply.outer(SHIFTS, steps))
+    samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
-        return _extrapolated(samples, curves.here[places], _rounding(_largest(curves, places, samples), steps), steps)
+        return _extrapolated(samples, curves.here[indices], _rounding(_largest(curves, indices, samples), steps), steps)
 
 
-def _largest(curves: Curves, places: Places, samples: Samples) -> Floats:
+def _largest(curves: Curves, indices: Positions, samples: Samples) -> Floats:
     """Return the noise at the points of a stencil, at which the function may be larger than in the middle."""
     largest = finite(np.abs(samples.values)).max(axis=0)
-    return np.asarray(np.maximum(curves.deviation[places], curves.unit * largest))
+    return np.asarray(np.maximum(curves.deviation[indices], curves.unit * largest))
 
 
 def _rounding(deviation: Floats, steps: Floats) -> Floats:
@@ -149,3 +160,44 @@ def crossing(samples: Samples) -> Booleans:
     for taken in samples.branches:
         result |= np.any(taken != taken[:, :1], axis=(0, 1))
     return result
+
+
+def noise_along(along: Along, scale: Scale) -> Floats:
+    """Return the standard deviation of each output's rounding errors, plus a unit roundoff of its largest value."""
+    values = np.stack([[along(step * place) for step in scale.noise_steps] for place in NOISE_LINE])
+    largest = finite(np.abs(values)).max(axis=(0, 1))
+    return np.asarray(finite(table_noise_at_kinks(values, TYPICAL_RANK)).max(axis=0) + scale.unit * largest)
+
+
+def slopes_around(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:
+    """Return the slopes by central differences only; unknown where these do not suffice."""
+    line = _Line(along, here, deviation, scale.unit)
+    return central_slopes(line, [np.full(here.size, step * shrink) for step in scale.steps])
+
+
+def slopes_along(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:
+    """Return the slopes at distance 0; ``here`` are the outputs there, ``deviation`` their noise.
+
+    At a kink the bound covers all slopes that are legal. ``shrink`` is a factor that makes every step smaller, for a
+    second estimate.
+    """
+    line = _Line(along, here, deviation, scale.unit)
+    steps = [np.full(here.size, step * shrink) for step in scale.steps]
+    return one_sided_slopes(line, steps, central_slopes(line, steps))
+
+
+class _Line:
+    """The outputs along a direction, as curves."""
+
+    def __init__(self, along: Along, here: Floats, deviation: Floats, unit: float) -> None:
+        self.along, self.here, self.deviation, self.unit = along, here, deviation, unit
+        self.batch = max(1, here.size)
+
+    def sample(self, indices: Positions, distances: Floats) -> Samples:
+        """Return some outputs at distances that are equal for all of them."""
+        values = [self.along(float(row[0])) if row[0] else self.here for row in distances]
+        return Samples(np.stack(values)[:, indices], distances)
+
+    def noise(self, indices: Positions, samples: Samples) -> Floats:
+        """Return the noise at distance 0, or a unit roundoff of each value where that is larger."""
+        return np.maximum(self.deviation[indices], self.unit * np.abs(samples.values))

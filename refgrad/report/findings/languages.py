@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 from types import MappingProxyType
@@ -20,15 +20,13 @@ NEVER: Final = re.compile(r"(?!)")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How programs of a language are written: the ending of their files, their remarks, what runs them, and conditions.
+    """How programs of a language are run, printed values found in them, and assertions written.
 
     ``conditions`` say how those of Python are written, ``asserted`` are the lines that end a program in which ``got``
     does not meet one; behind them a program is kept from the line on that ``ends`` fits. ``along`` is what a gradient
     says of a movement.
     """
 
-    suffix: str
-    remark: str
     runs: tuple[str, ...] = ()
     look: re.Pattern[str] = NEVER
     conditions: tuple[tuple[str, str], ...] = ()
@@ -47,8 +45,6 @@ SLACK: Final = 1e-6
 """How far a change may be from what is due."""
 
 CLOSE: Final = r"math\.isclose\(got, (\S+), rel_tol=(\S+)\)"
-RANGE: Final = r"^(\S+) <= got <= (\S+)$"
-INFINITY: Final = r'float\("(-?)inf"\)'
 
 
 def _conditions(is_nan: str, absolute: str, infinity: str) -> tuple[tuple[str, str], ...]:
@@ -56,17 +52,15 @@ def _conditions(is_nan: str, absolute: str, infinity: str) -> tuple[tuple[str, s
     return (
         (r"math\.isnan\(got\)", f"{is_nan}(got)"),
         (CLOSE, rf"{absolute}(got - \1) <= \2 * {absolute}(\1)"),
-        (RANGE, r"\1 <= got && got <= \2"),
+        (r"^(\S+) <= got <= (\S+)$", r"\1 <= got && got <= \2"),
         (r"^abs\(", f"{absolute}("),
-        (INFINITY, rf"\1{infinity}"),
+        (r'float\("(-?)inf"\)', rf"\1{infinity}"),
     )
 
 
 LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
-    "python": Written(".py", "#", ("{python}", "-c", "{text}")),
+    "python": Written(("{python}", "-c", "{text}")),
     "javascript": Written(
-        ".js",
-        "//",
         ("node", "{folder}/alone.js"),
         re.compile(r"^ *console\.log\((?P<shown>.*)\); // (?P<what>.*)$"),
         _conditions("Number.isNaN", "Math.abs", "Infinity"),
@@ -74,8 +68,6 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         along="[{shown}].flat(Infinity).reduce((sum, slope, i) => sum + slope * {direction}[i], 0)",
     ),
     "cpp": Written(
-        ".cpp",
-        "//",
         ("{own}", "{folder}/alone_by_tool.py", "g++"),
         re.compile(r"^ *std::cout << (?P<shown>.*) << std::endl;  // (?P<what>.*)$"),
         _conditions("std::isnan", "std::abs", "INFINITY"),
@@ -91,8 +83,6 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "{shown} * {direction[0]}",
     ),
     "java": Written(
-        ".java",
-        "//",
         ("{own}", "{folder}/alone_by_tool.py", "java"),
         re.compile(r"^ *System\.out\.println\((?P<shown>.*)\);  // (?P<what>.*)$"),
         _conditions("Double.isNaN", "Math.abs", "Double.POSITIVE_INFINITY"),
@@ -107,8 +97,6 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         "{shown} * {direction[0]}",
     ),
     "r": Written(
-        ".R",
-        "#",
         ("{own}", "{folder}/alone_by_tool.py", "Rscript"),
         re.compile(r"^ *cat\(format\((?P<shown>.*), digits = 17\), fill = TRUE\)  # (?P<what>.*)$"),
         _conditions("is.nan", "abs", "Inf"),
@@ -121,6 +109,7 @@ LANGUAGES: Final[Mapping[str, Written]] = MappingProxyType({
         ),
         along="{shown} * {direction[0]}",
     ),
+    "none": Written(),
 })
 
 
@@ -132,8 +121,9 @@ def asserting(verdict: Verdict, language: str) -> str | None:
     if isinstance(fact, Error) and not fact.expected:  # the program ends with it
         return "\n".join(line for line in lines if not written.look.match(line)) + "\n"
     looks = [(number, match) for number, line in enumerate(lines) if (match := written.look.match(line))]
-    if isinstance(fact, Uncoupled):
-        return _ended(lines, looks[-1][0], written, _movement(fact, dict(_shown(looks)), written))
+    if isinstance(fact, Uncoupled) and looks:
+        movement = _movement(fact, {match["what"]: match["shown"] for _, match in looks}, written)
+        return _ended(lines, looks[-1][0], written, movement)
     if not isinstance(fact, Entry) or fact.subject.of == "hook":
         return None
     looks = [(number, match) for number, match in looks if match["what"] == what_of(fact.subject)]
@@ -145,11 +135,6 @@ def asserting(verdict: Verdict, language: str) -> str | None:
     what = f"{name_of(fact.subject)} at {index}" if index else name_of(fact.subject)
     fields = {"shown": match["shown"] + index, "test": written.condition(test), "what": what, "right": right}
     return _ended(lines, number, written, fields)
-
-
-def _shown(looks: Sequence[tuple[int, re.Match[str]]]) -> Iterator[tuple[str, str]]:
-    """Yield what each look is called, and what it shows."""
-    yield from ((match["what"], match["shown"]) for _, match in looks)
 
 
 def _movement(fact: Uncoupled, shown: Mapping[str, str], written: Written) -> Mapping[str, str]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 
 from refgrad.documents import read_bytes
 from refgrad.grading.judging.evidence import Entry, Uncoupled
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine_names import shipped_engines
+from refgrad.native.languages import LANGUAGES
 from refgrad.native.text import plain_line
 from refgrad.native.unwritten import FILLED
-from refgrad.report.document import verdicts_of
+from refgrad.report.document import Report
 from refgrad.report.findings import languages
 from refgrad.report.findings.assertion import asserting
-from refgrad.report.findings.languages import LANGUAGES
 from refgrad.report.findings.sentence import sentence
 from refgrad.report.findings.tidying import pieces, tidied, without_unused
 from refgrad.report.severity import At, Severity, at, severity, shapes_of
@@ -120,7 +120,7 @@ class Script:
         return UNWRITTEN if isinstance(fact, Entry) and fact.remark == "unwritten" else ""
 
     def _remarks(self) -> Iterator[str]:
-        remark = LANGUAGES[self.language].remark
+        remark = LANGUAGES[self.language].comment
         yield f"{remark}{MARKER[1:]}: {plain_line(self.verdict.id)}, {self.severity}."
         statement = f"Violated ({self.verdict.level}): {self.verdict.statement}"
         for text in filter(None, (self.sentence, self.needs, statement, f"Found on {self.environment}.")):
@@ -133,12 +133,12 @@ def safe_name(text: str) -> str:
     return re.sub(r"[^\w.+-]", "-", text, flags=re.ASCII).lstrip(".-")[:LONGEST_NAME] or "unnamed"
 
 
-def failures(document: Mapping[str, Any]) -> list[Script]:
+def failures(report: Report) -> list[Script]:
     """Return everything that a report says of an engine's faults, in the order of the report."""
-    engine = document["engine"]
+    engine = report.engine
     given = (engine["name"], engine["version"])
     around = (engine["python"], engine.get("platform", ""), engine.get("language", "python"), engine.get("numpy", ""))
-    return [Script(*given, verdict, *around) for verdict in verdicts_of(document) if verdict.failed]
+    return [Script(*given, verdict, *around) for verdict in report.verdicts if verdict.failed]
 
 
 def proofs(found: Iterable[Script]) -> list[Script]:
@@ -150,16 +150,16 @@ def proofs(found: Iterable[Script]) -> list[Script]:
     return list(shown.values())
 
 
-def scripts(document: Mapping[str, Any]) -> list[Script]:
+def scripts(report: Report) -> list[Script]:
     """Return what a report proves with a program, each program once, in the order of the report."""
-    return proofs(failures(document))
+    return proofs(failures(report))
 
 
 def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:
     """Write scripts into a folder, in place of those that were written there before."""
     for language in LANGUAGES.values():
         for path in folder.glob(f"*{language.suffix}"):
-            if read_bytes(path).startswith(f"{language.remark}{MARKER[1:]}".encode()):
+            if read_bytes(path).startswith(f"{language.comment}{MARKER[1:]}".encode()):
                 path.unlink()
     if found:
         folder.mkdir(parents=True, exist_ok=True)

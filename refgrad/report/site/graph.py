@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -30,7 +31,7 @@ PICTURE: Final = Markup(
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TensorBox:
     """A tensor: its name, how it is computed, and the tensors that it is computed from."""
 
     name: str
@@ -38,11 +39,6 @@ class Node:
     title: str
     kind: str
     sources: tuple[str, ...]
-
-    @property
-    def width(self) -> float:
-        """Width of the box, in pixels."""
-        return len(self.label) * CHARACTER + 18
 
 
 def graph_of(text: str, subject: str = "") -> Markup:
@@ -61,7 +57,7 @@ def graph_of(text: str, subject: str = "") -> Markup:
     return _drawn(nodes)
 
 
-def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[Node]:
+def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[TensorBox]:
     for step in steps:
         made = _made(step)
         if made is None:
@@ -69,7 +65,7 @@ def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[No
         name, label, kind, sources = made
         marks = [kind, *(["walked"] if name in walked else []), *(["subject"] if name == subject else [])]
         title = plain_line(step.to_text(), LONGEST_TITLE)
-        yield Node(name, plain_line(f"{name} = {label}", LONGEST_LABEL), title, " ".join(marks), sources)
+        yield TensorBox(name, plain_line(f"{name} = {label}", LONGEST_LABEL), title, " ".join(marks), sources)
 
 
 def _made(step: Step) -> tuple[str, str, str, tuple[str, ...]] | None:
@@ -86,37 +82,28 @@ def _made(step: Step) -> tuple[str, str, str, tuple[str, ...]] | None:
     return None
 
 
-def _drawn(nodes: Mapping[str, Node]) -> Markup:
-    places, width, height = _places(nodes)
-    boxes, arrows = Markup(), Markup()
+def _drawn(nodes: Mapping[str, TensorBox]) -> Markup:
+    """Return the picture: a grid of boxes of one size, each row in the middle."""
+    wide = max(len(node.label) for node in nodes.values()) * CHARACTER + 18
+    rows, filled, columns = dict[str, int](), Counter[int](), dict[str, int]()
     for node in nodes.values():
-        x, y = places[node.name]
+        row = rows[node.name] = 1 + max((rows.get(source, -1) for source in node.sources), default=-1)
+        columns[node.name] = filled[row]
+        filled[row] += 1
+    widest, boxes, arrows = max(filled.values()), Markup(), Markup()
+
+    def place(name: str) -> tuple[float, float]:
+        column = columns[name] + (widest - filled[rows[name]]) / 2
+        return MARGIN + wide / 2 + column * (wide + GAP), MARGIN + rows[name] * LAYER
+
+    for node in nodes.values():
+        x, y = place(node.name)
         boxes += BOX.format(
-            kind=node.kind, title=node.title, left=x - node.width / 2, top=y, width=node.width, height=HEIGHT, middle=x,
+            kind=node.kind, title=node.title, left=x - wide / 2, top=y, width=wide, height=HEIGHT, middle=x,
             line=y + HEIGHT * 0.66, label=node.label,
         )  # fmt: skip
-        for source in node.sources:
-            if source in places:
-                start, top = places[source][0], places[source][1] + HEIGHT
-                arrows += ARROW.format(x=start, y=top, bend=(top + y) / 2, end=x, below=y)
+        for start, top in (place(source) for source in node.sources if source in nodes):
+            arrows += ARROW.format(x=start, y=top + HEIGHT, bend=(top + HEIGHT + y) / 2, end=x, below=y)
     label = f"The graph of {len(nodes)} tensors: " + ", ".join(node.label for node in nodes.values())
+    width, height = 2 * MARGIN + widest * (wide + GAP) - GAP, 2 * MARGIN + (len(filled) - 1) * LAYER + HEIGHT
     return PICTURE.format(label=plain_line(label, 600), width=width, height=height, arrows=arrows, boxes=boxes)
-
-
-def _places(nodes: Mapping[str, Node]) -> tuple[dict[str, tuple[float, float]], float, float]:
-    """Return the position of the middle of each box's top edge, and the size of the picture."""
-    depth: dict[str, int] = {}
-    for node in nodes.values():
-        depth[node.name] = 1 + max((depth.get(source, -1) for source in node.sources), default=-1)
-    layers: dict[int, list[Node]] = {}
-    for node in nodes.values():
-        layers.setdefault(depth[node.name], []).append(node)
-    widths = {at: sum(node.width + GAP for node in row) - GAP for at, row in layers.items()}
-    width = max(widths.values()) + 2 * MARGIN
-    places = {}
-    for at, row in layers.items():
-        left = (width - widths[at]) / 2
-        for node in row:
-            places[node.name] = (left + node.width / 2, MARGIN + at * LAYER)
-            left += node.width + GAP
-    return places, width, 2 * MARGIN + (len(layers) - 1) * LAYER + HEIGHT

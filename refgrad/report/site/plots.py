@@ -1,9 +1,10 @@
-"""Bars of the largest errors of an engine in inline SVG, in ulps, from ``refgrad accuracy --json``."""
+"""Measurements for pages: errors in ulps, and time and memory over sizes as curves in inline SVG."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,30 +13,46 @@ from markupsafe import Markup
 from refgrad.documents import read_json
 from refgrad.report.document import ReportError
 
-FOLDER: Final = "accuracy"
-MOST_BARS: Final = 30
-LEFT, RIGHT, ROW, BAR = 190.0, 420.0, 22.0, 14.0  # in pixels
-DECADES: Final = 16
-"""Width of the plot, in powers of ten. An error that fills it leaves no digit of a double right."""
+ACCURACY: Final = "accuracy"
+GROWTH: Final = "growth"
+"""Folder of the measurements of ``refgrad accuracy --json``, and that of ``tests.report.measured.growth``."""
 
-LINE: Final = Markup(
-    '<text class="name" x="{name:.0f}" y="{line:.1f}">{label}</text><rect class="{kind}" x="{left:.0f}" y="{top:.1f}" '
-    'width="{width:.1f}" height="{height:.0f}"/><text x="{end:.1f}" y="{line:.1f}">{ulps}</text>'
-)
+MOST_BARS: Final = 30
+DECADES: Final = 16
+"""Length of a bar, in powers of ten. An error that fills it leaves no digit of a double right."""
+
+LEFT, TOP, WIDTH, HEIGHT, NAMES = 58.0, 14.0, 260.0, 180.0, 112.0  # in pixels
+LINE: Final = 14.0
+"""Distance between the names of two curves, in pixels."""
+
+STYLES: Final = 6
+"""Number of styles, by colour and dashes, that curves have in turn."""
+
+LEAST_BYTES: Final = 100_000.0
+"""Smallest height of a plot of memory, in bytes. The memory that caches hold is a flat line in it."""
+
+TEXT: Final = Markup('<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{text}</text>')
+GRID: Final = Markup('<path class="grid" d="M{x:.1f} {y:.1f} L{end:.1f} {bottom:.1f}"/>')
+CURVE: Final = Markup('<g class="curve curve-{style}"><title>{title}</title><path d="{path}"/>{points}{name}</g>')
+POINT: Final = Markup('<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>')
 PLOT: Final = Markup(
     '<svg class="plot" role="img" aria-label="{label}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-    'height="{height:.0f}">{rows}</svg>'
+    'height="{height:.0f}">{inside}</svg>'
 )
+
+Points = Sequence[tuple[float, float]]
+Ticks = Mapping[float, str]
 
 
 def read_accuracy(folder: Path) -> list[dict[str, Any]]:
-    """Read the measurements in the files ``accuracy/*.json`` of the folder of the reports, if there are any.
+    """Read the largest errors in the files ``accuracy/*.json`` of the folder of the reports, largest first.
 
     Raises ReportError for a file with other content.
     """
     return [
-        {name: each[name] for name in ("engine", "version", "dtype")} | {"worst": [_row(row) for row in each["worst"]]}
-        for path in sorted((folder / FOLDER).glob("*.json"))
+        {name: each[name] for name in ("engine", "version", "dtype")}
+        | {"worst": sorted(map(_row, each["worst"]), key=lambda row: -row["ulps"])[:MOST_BARS]}
+        for path in sorted((folder / ACCURACY).glob("*.json"))
         for each in read_json(path, "accuracy", ReportError)
     ]
 
@@ -44,6 +61,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": f"{row['operator']}: {row['of']}",
         "ulps": row["ulps"],
+        "bar": min(math.log10(max(row["ulps"], 1.0)), DECADES) / DECADES,
         "budgets": row["budgets"],
         "at": ", ".join(f"{name} = {number!r}" for name, number in row["at"].items()),
         "seen": row["seen"],
@@ -51,20 +69,111 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def worst(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the largest errors, largest first."""
-    rows: list[dict[str, Any]] = sorted(document["worst"], key=lambda row: -row["ulps"])
-    return rows[:MOST_BARS]
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The measurements of an engine in a check: seconds by size, or bytes by iterations."""
+
+    engine: str
+    style: int
+    verdict: str
+    points: Points
+    exponent: float | None
 
 
-def plot_of(rows: Sequence[Mapping[str, Any]], title: str) -> Markup:
-    """Return a bar for each error, on a logarithmic scale. Errors that rounding does not explain are marked."""
-    shown = Markup()
-    for number, row in enumerate(rows):
-        width = (RIGHT / DECADES) * min(max(math.log10(max(row["ulps"], 1.0)), 0.05), DECADES)
-        top = number * ROW + (ROW - BAR) / 2
-        shown += LINE.format(
-            name=LEFT - 8, line=top + BAR - 3, label=row["name"][:28], kind="odd" if row["budgets"] > 4 else "fair",  # noqa: PLR2004 (what the page of accuracy has, too)
-            left=LEFT, top=top, width=width, height=BAR, end=LEFT + width + 6, ulps=f"{row['ulps']:.3g}",
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A check, with a curve for each engine."""
+
+    check: str
+    of: str
+    curves: tuple[Curve, ...]
+
+
+def read_growth(folder: Path) -> list[Plot]:
+    """Read the measurements in the files ``growth/*.json`` of the folder of the reports, if there are any.
+
+    Raises ReportError for a file with other content.
+    """
+    plots: dict[tuple[str, str], list[Curve]] = {}
+    paths = sorted((folder / GROWTH).glob("*.json"))
+    for number, each in enumerate(each for path in paths for each in read_json(path, "growth", ReportError)):
+        title = f"{each['engine']} {each['version']}"
+        for row in each["curves"]:
+            points = tuple((size, measured) for size, measured in row["points"])
+            curve = Curve(title, number % STYLES, row["verdict"], points, row.get("exponent"))
+            plots.setdefault((row["check"], row["of"]), []).append(curve)
+    return [Plot(check, of, tuple(curves)) for (check, of), curves in plots.items()]
+
+
+def drawn(plot: Plot) -> Markup:
+    """Return a plot as SVG: time has logarithmic scales, and memory linear ones, relative to the first round.
+
+    The names of the curves are beside them, in the order of their last points.
+    """
+    shown = [(curve, _relative(plot, curve.points)) for curve in plot.curves if curve.points]
+    ranked = sorted(shown, key=lambda each: -each[1][-1][1])
+    sizes, heights = ([point[part] for _, points in shown for point in points] for part in (0, 1))
+    timed, bottom = plot.of == "time", TOP + HEIGHT
+    across, up = (_decades(sizes, _count), _decades(heights, _seconds)) if timed else _linear(sizes, heights)
+
+    def x(number: float) -> float:
+        return LEFT + WIDTH * _share(number, across, logarithmic=timed)
+
+    def y(number: float) -> float:
+        return bottom - HEIGHT * _share(number, up, logarithmic=timed)
+
+    inside = Markup()
+    for number, text in up.items():
+        inside += GRID.format(x=LEFT, y=y(number), end=LEFT + WIDTH, bottom=y(number))
+        inside += TEXT.format(kind="name", x=LEFT - 8, y=y(number) + 4, text=text)
+    for number, text in across.items():
+        inside += GRID.format(x=x(number), y=TOP, end=x(number), bottom=bottom)
+        inside += TEXT.format(kind="below", x=x(number), y=bottom + 18, text=text)
+    for curve, given in shown:
+        points = [(x(size), y(each)) for size, each in given]
+        line = TOP + LINE * (1 + ranked.index((curve, given)))
+        inside += CURVE.format(
+            style=curve.style, title=curve.engine, path="M" + " L".join(f"{px:.1f} {py:.1f}" for px, py in points),
+            points=Markup().join(POINT.format(x=px, y=py) for px, py in points),
+            name=TEXT.format(kind="end", x=LEFT + WIDTH + 8, y=line, text=curve.engine[:18]),
         )  # fmt: skip
-    return PLOT.format(label=title, width=LEFT + RIGHT + 90, height=len(rows) * ROW + 4, rows=shown)
+    label = f"{plot.check}: {plot.of} of {', '.join(curve.engine for curve, _ in shown)}"
+    height = max(bottom + 34, TOP + LINE * (len(shown) + 1))
+    return PLOT.format(label=label, width=LEFT + WIDTH + NAMES, height=height, inside=inside)
+
+
+def _relative(plot: Plot, points: Points) -> Points:
+    """Return the points of a curve. Memory is relative to the first point."""
+    first = points[0][1] if plot.of == "memory" else 0.0
+    return [(size, each - first) for size, each in points]
+
+
+def _share(number: float, ticks: Ticks, *, logarithmic: bool) -> float:
+    """Return where a number is between the first tick and the last one, from 0 to 1."""
+    low, high = min(ticks), max(ticks)
+    if logarithmic:
+        number, low, high = (math.log10(max(each, 1e-12)) for each in (number, low, high))
+    return min(max((number - low) / (high - low), 0.0), 1.0)
+
+
+def _linear(sizes: Sequence[float], held: Sequence[float]) -> tuple[Ticks, Ticks]:
+    """Return the ticks of sizes and of bytes, from 0."""
+    high = max(*held, LEAST_BYTES) if held else LEAST_BYTES
+    up = {high * share: f"{high * share / 1000:,.0f} kB" for share in (0.0, 0.25, 0.5, 0.75, 1.0)}
+    return {number: f"{number:,.0f}" for number in (0.0, max(sizes, default=1.0))}, up
+
+
+def _decades(numbers: Sequence[float], text: Callable[[int], str]) -> Ticks:
+    """Return the powers of ten that enclose the numbers, at least two, with a text for each exponent."""
+    exponents = [math.log10(max(number, 1e-9)) for number in numbers] or [0.0]
+    low = math.floor(min(exponents))
+    return {10.0**power: text(power) for power in range(low, max(math.ceil(max(exponents)), low + 1) + 1)}
+
+
+def _count(power: int) -> str:
+    return f"{10**power:,}"
+
+
+def _seconds(power: int) -> str:
+    unit, scale = next(each for each in (("s", 0), ("ms", -3), ("µs", -6), ("ns", -9)) if power >= each[1])
+    return f"{10 ** (power - scale)} {unit}"

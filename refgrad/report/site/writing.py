@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,17 +20,17 @@ from refgrad.grading.judging.verdict import OUTCOMES
 from refgrad.native.text import plain_text
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.signature import domain, edge, signature
+from refgrad.report.accuracy import USUAL
+from refgrad.report.comparison import KINDS, histories
 from refgrad.report.document import ReportError
 from refgrad.report.findings import Script
 from refgrad.report.findings.causes import Cause, shared_operators
+from refgrad.report.findings.script import safe_name
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
-from refgrad.report.runs.comparison import KINDS
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import At
-from refgrad.report.site.curves import drawn, read_growth
 from refgrad.report.site.documents import read_documents, shelves
 from refgrad.report.site.graph import graph_of
-from refgrad.report.site.history import histories
 from refgrad.report.site.issue import (
     LONGEST,
     ending_of,
@@ -40,8 +41,7 @@ from refgrad.report.site.issue import (
     statement_of,
     title_of,
 )
-from refgrad.report.site.names import Names
-from refgrad.report.site.plots import plot_of, read_accuracy, worst
+from refgrad.report.site.plots import drawn, read_accuracy, read_growth
 from refgrad.report.site.tables import conventions_of, operators_of, widest_first
 
 
@@ -67,9 +67,8 @@ def write_site(
     operators = operators_of(wide)
     writer.page("operators.html", "operators", title="Operators", rows=operators, reports=wide)
     writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(wide), reports=wide)
-    if errors := [(each, worst(each)) for each in read_accuracy(folder)]:
-        bars = [(each, rows, plot_of(rows, _plotted(each))) for each, rows in errors]
-        writer.page("accuracy.html", "accuracy", title="Accuracy", plots=bars)
+    if errors := read_accuracy(folder):
+        writer.page("accuracy.html", "accuracy", title="Accuracy", measured=errors, usual=USUAL)
     if measured := read_growth(folder):
         curves = [(plot, drawn(plot)) for plot in measured]
         writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=statement_of)
@@ -88,10 +87,6 @@ def write_site(
     return writer.write()
 
 
-def _plotted(document: dict[str, Any]) -> str:
-    return f"The largest errors of {document['engine']} {document['version']} in {document['dtype']}, in ulps"
-
-
 def _overview(reports: Sequence[Graded]) -> dict[str, Any]:
     chapters = list(dict.fromkeys(v.chapter for report in reports for v in report.verdicts))
     return {"chapters": chapters, "shared": shared_operators(report.causes for report in reports)}
@@ -102,7 +97,7 @@ class _Writer:
 
     def __init__(self, reports: Sequence[Graded], target: Path) -> None:
         self.target = target
-        self.names = Names()
+        self.names = FileNames()
         self.menu: list[str] = []
         self.pages: dict[str, tuple[str, dict[str, Any]]] = {}
         self.templates = _templates()
@@ -226,3 +221,26 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Markup):
         return value
     return plain_text(value, LONGEST) if isinstance(value, str) else value
+
+
+@dataclass(slots=True)
+class FileNames:
+    """Assigns each subject the name of a file, always the same one."""
+
+    given: dict[Hashable, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def page(self, kind: str, *subject: str) -> str:
+        """Return the file of the page on a subject, such as ``finding-torch-operators-exp.html``."""
+        key = (kind, *subject)
+        if key not in self.given:
+            self.given[key] = self._free(safe_name("-".join(key)).lower())
+        return self.given[key]
+
+    def _free(self, stem: str) -> str:
+        name, number = f"{stem}.html", 1
+        while name in self.taken:
+            number += 1
+            name = f"{stem}-{number}.html"
+        self.taken.add(name)
+        return name

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
+from refgrad.errors import suggestion
+from refgrad.operators import Operator
 from refgrad.scenario.attributes import AttributeValue
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.steps.calls import check_call
 from refgrad.scenario.steps.codecs import (
+    ARGUMENTS,
+    ATTRIBUTES,
     CONSTANT,
     CONSTANT_BESIDE,
     FACTOR,
     HOOK,
+    INDEX,
     LEAF,
     NEW_HOOK,
+    TANGENTS,
     TENSOR,
     TRUE_FLAG,
     WORD,
+    Attributes,
+    Scope,
+    Tangents,
     called,
     one_of,
     or_none,
 )
-from refgrad.scenario.steps.form import Form
-from refgrad.scenario.steps.scope import Scope
-from refgrad.scenario.steps.sequences import ARGUMENTS, ATTRIBUTES, INDEX, TANGENTS, Attributes, Tangents
-from refgrad.scenario.steps.step import Step
+from refgrad.scenario.steps.step import Form, Step
 
 OUTPUT: Final = called(TENSOR, "the output's name")
 Readable: TypeAlias = Literal["grad", "value", "requires_grad", "is_leaf", "recorded", "hook"]
@@ -90,7 +96,7 @@ class Apply(Step):
 
     def check(self, scope: Scope) -> None:
         """Check the operator, the number of arguments and the names of the attributes, then the names."""
-        check_call(self.operator, len(self.arguments), self.attributes, scope.operators)
+        _check_call(self.operator, len(self.arguments), self.attributes, scope.operators)
         Step.check(self, scope)
 
 
@@ -224,44 +230,34 @@ class Leave(Step):
 class RequireGrad(Step):
     """Make a tensor require grad: `require grad x`."""
 
-    form: ClassVar[Form] = Form.of("require grad NAME", name=TENSOR)
+    form: ClassVar[Form] = Form.of(
+        "require grad NAME", name=replace(TENSOR, define=lambda scope, name: scope.leaves.add(name))
+    )
     stateful: ClassVar[bool] = True
 
     name: str
-
-    def check(self, scope: Scope) -> None:
-        """Check the name, and record that it requires grad."""
-        Step.check(self, scope)
-        scope.leaves.add(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class StopRequiringGrad(Step):
     """Make a leaf stop requiring grad: `stop requiring grad x`."""
 
-    form: ClassVar[Form] = Form.of("stop requiring grad NAME", name=TENSOR)
+    form: ClassVar[Form] = Form.of(
+        "stop requiring grad NAME", name=replace(TENSOR, define=lambda scope, name: scope.leaves.discard(name))
+    )
     stateful: ClassVar[bool] = True
 
     name: str
-
-    def check(self, scope: Scope) -> None:
-        """Check the name, and record that it does not require grad."""
-        Step.check(self, scope)
-        scope.leaves.discard(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Delete(Step):
     """Delete a name: `delete y`. Results computed from the tensor stay. The name cannot be used again."""
 
-    form: ClassVar[Form] = Form.of("delete NAME", name=TENSOR)
+    form: ClassVar[Form] = Form.of("delete NAME", name=replace(TENSOR, define=Scope.delete))
     stateful: ClassVar[bool] = True
 
     name: str
-
-    def check(self, scope: Scope) -> None:
-        """Check the name, and delete it."""
-        scope.delete(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,21 +334,53 @@ Definition: TypeAlias = Leaf | Apply | Grad | Jvp | Detach
 """A step that creates a tensor."""
 
 STEPS: Final[tuple[type[Step], ...]] = (
-    Leaf,
-    Apply,
-    Grad,
-    Jvp,
-    Detach,
-    Backward,
-    Read,
-    ZeroGrad,
-    Enter,
-    Leave,
-    RequireGrad,
-    StopRequiringGrad,
-    Delete,
-    Write,
-    Hook,
-    Unhook,
-    RetainGrad,
-)
+    Leaf, Apply, Grad, Jvp, Detach, Backward, Read, ZeroGrad, Enter, Leave, RequireGrad, StopRequiringGrad, Delete,
+    Write, Hook, Unhook, RetainGrad,
+)  # fmt: skip
+
+
+def _check_call(name: str, arguments: int, attributes: Attributes, operators: Mapping[str, Operator]) -> None:
+    """Raise ScenarioError for an unknown operator, a wrong number of arguments, and unknown or missing attributes."""
+    operator = operators.get(name)
+    if operator is None:
+        raise ScenarioError(f"unknown operator {quoted(name)}{suggestion(name, operators)}")
+    _check_arguments(operator, arguments)
+    _check_attributes(operator, attributes)
+
+
+def _check_arguments(operator: Operator, count: int) -> None:
+    wanted = len(operator.arguments)
+    if count == wanted:
+        return
+    variadic = any(argument.variadic for argument in operator.arguments)
+    if not variadic or count < wanted:
+        least = "at least " if variadic else ""
+        raise ScenarioError(
+            f"operator {operator.name!r} takes {least}{wanted} argument{'s' * (wanted != 1)}, not {count}"
+        )
+
+
+def _check_attributes(operator: Operator, attributes: Attributes) -> None:
+    if not attributes and not operator.attributes:
+        return
+    known = {attribute.name: attribute for attribute in operator.attributes}
+    given = dict(attributes)
+    for name in sorted(given.keys() - known.keys()):
+        close = suggestion(name, known)
+        raise ScenarioError(f"operator {operator.name!r} has no attribute {quoted(name)}{close}")
+    for name, attribute in known.items():
+        if attribute.required and name not in given:
+            raise ScenarioError(f"operator {operator.name!r} needs attribute {name!r}")
+
+
+class Vocabulary:
+    """Kinds of step by the tag of their JSON form and by the keyword of their line."""
+
+    def __init__(self, steps: tuple[type[Step], ...]) -> None:
+        self.steps = steps
+        self.by_tag = {step.form.tag: step for step in steps}
+        self.assignments = {step.form.keyword: step for step in steps if step.form.target}
+        self.actions = {step.form.keyword: step for step in steps if not step.form.target}
+
+
+VOCABULARY: Final = Vocabulary(STEPS)

@@ -1,4 +1,4 @@
-"""Docstrings of functions and methods: shapes, meaning and formula, from the rows of the operator table."""
+"""Names of nodes, and docstrings of functions and methods, are made of the rows of the operator table."""
 
 import inspect
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 
 import refgrad.engine as torch
 from refgrad.engine import Tensor
-from refgrad.engine.functions.composites import composite_functions
-from refgrad.engine.operators.documentation import documentation
+from refgrad.engine.functions.spelling import composite_functions
+from refgrad.engine.operators.documentation import documentation, node_name
 from refgrad.operators import Operator, operator_table
 
 # Functions that take other arguments than their rows say what these are themselves.
@@ -45,3 +45,11 @@ def test_a_method_has_the_docstring_of_its_function_and_says_if_it_overwrites() 
 def test_a_docstring_says_which_shape_the_result_has() -> None:
     assert "; the result has the common shape\n" in torch.add.__doc__
     assert "; the result has the same\n" in torch.exp.__doc__
+
+
+@pytest.mark.parametrize(
+    ("operator", "name"),
+    [("multiply", "MulBackward0"), ("exp", "ExpBackward0"), ("concatenate", "CatBackward0"), ("matmul", "MmBackward0")],
+)
+def test_a_node_has_the_name_that_it_has_in_pytorch(operator: str, name: str) -> None:
+    assert node_name(operator_table()[operator]) == name

@@ -13,9 +13,9 @@ from refgrad.engine.graph.modes import RECORDING
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.verdict import FAILURES, Verdict
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import Engine
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from tests.faulty_engines.planted.fault import Plant, PlantedFault
 from tests.grading.sparing import TrustingBench
 
@@ -53,10 +53,8 @@ def graded(plant: Plant, check: str, doubted: frozenset[str], seed: int) -> Verd
 @cache
 def wrong_by_itself(engine: str) -> frozenset[str]:
     """Return the operators that fail in the engine's committed report: graphs leave them out, as in a grade."""
-    verdicts = read_document(REPORTS / f"{engine}.json")["verdicts"]
-    return frozenset(
-        each["operator"] for each in verdicts if each["chapter"] == "operators" and each["verdict"] in FAILURES
-    )
+    verdicts = read_report(REPORTS / f"{engine}.json").verdicts
+    return frozenset(each.operator for each in verdicts if each.chapter == "operators" and each.failed)
 
 
 def _is_left_to_another(found: Verdict, check: str) -> bool:

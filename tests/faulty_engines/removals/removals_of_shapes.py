@@ -10,8 +10,8 @@ from unittest.mock import patch
 import numpy as np
 
 from refgrad.engine.graph.node import Contributions, Node
-from refgrad.engine.operators import fitting
-from refgrad.engine.operators.naming import node_name
+from refgrad.engine.operators import contributions
+from refgrad.engine.operators.documentation import node_name
 from refgrad.operators import operator_table
 from refgrad.operators.structures.shapes import sum_to
 from tests.faulty_engines.rules.shape_faults import (
@@ -35,7 +35,7 @@ def averages() -> Region:
     def mean_to(operators: Any, x: Any, shape: Any) -> Any:
         return sum_to(operators, x, shape) * (np.prod(shape) / np.prod(x.shape))
 
-    return patch.object(fitting, "sum_to", mean_to)
+    return patch.object(contributions, "sum_to", mean_to)
 
 
 def rule(change: Change, *operators: str) -> Callable[[], Region]:

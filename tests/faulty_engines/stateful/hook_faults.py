@@ -9,8 +9,7 @@ from unittest.mock import patch
 
 from refgrad.engine import autograd
 from refgrad.engine.autograd import _keep as keep
-from refgrad.engine.graph.hooks import Handle, Watch
-from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Node
+from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Handle, Node, Watch
 from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault

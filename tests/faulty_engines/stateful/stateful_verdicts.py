@@ -6,7 +6,7 @@ from collections import Counter
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.lifecycles import LifecycleCheck
+from refgrad.grading.checks.graphs import LifecycleCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck
 from refgrad.grading.judging.verdict import Verdict

@@ -1,8 +1,8 @@
 """Tests of the questions that shrinking asks."""
 
 from refgrad.generation import random_scenario, weight
-from refgrad.generation.shrinking.descent import first_question
 from refgrad.generation.shrinking.repair import evaluated
+from refgrad.generation.shrinking.shrinking import first_question
 
 
 def test_a_question_leads_to_the_same_ones_whenever_it_is_answered() -> None:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.generation import forward_scenario, shrink, with_dtypes, without_tangents
-from refgrad.generation.tangents import resized, with_fitting_tangents
+from refgrad.generation import forward_scenario, shrink
 from refgrad.lifecycle import Open, Succeeds, Value, predict, required_features
 from refgrad.operators import operator_table
 from refgrad.scenario import Jvp, Read, Scenario, parse
+from refgrad.scenario.rewrite import resized, with_dtypes, with_fitting_tangents, without_tangents
 
 OPERATORS = [name for name, operator in operator_table().items() if operator.differentiable_arguments]
 

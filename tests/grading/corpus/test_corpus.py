@@ -14,18 +14,18 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from refgrad.grading.checks.statements.behaviours import all_behaviours
-from refgrad.grading.corpus.entries import entries_of, line_of
-from refgrad.grading.corpus.files import MANIFEST, chapter, manifest_text, write_corpus
-from refgrad.grading.corpus.selection import CHAPTERS, OF_EVERY_POLICY
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
 from refgrad.specification import specs_directory
 from tests.grading.corpus.consumer import failures, is_held_to, scenario_of
+from tests.grading.corpus.entries import entries_of, line_of
+from tests.grading.corpus.files import MANIFEST, chapter, manifest_text, write_corpus
+from tests.grading.corpus.selection import CHAPTERS, OF_EVERY_POLICY
 
 FOLDER = specs_directory() / "corpus"
 SCHEMA = json.loads((specs_directory() / "schema" / "corpus.schema.json").read_text(encoding="utf-8"))
-COMMAND = "write it anew: python -m refgrad.grading.corpus specs/corpus"
+COMMAND = "write it anew: python -m tests.grading.corpus specs/corpus"
 
 
 @cache
@@ -52,7 +52,7 @@ def test_the_manifest_is_of_the_files() -> None:
 
 def test_a_corpus_is_written_with_its_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = CHAPTERS["edges"]
-    monkeypatch.setattr("refgrad.grading.corpus.files.CHAPTERS", {"edges": lambda: islice(whole(), 2)})
+    monkeypatch.setattr("tests.grading.corpus.files.CHAPTERS", {"edges": lambda: islice(whole(), 2)})
     write_corpus(tmp_path / "made" / "corpus")
     written = (tmp_path / "made" / "corpus" / "edges.jsonl").read_text(encoding="utf-8")
     assert written == "".join(lines("edges")[: written.count("\n")])

@@ -9,10 +9,10 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.grading.corpus.entries import all_policies, boxes_of, entries_of
 from refgrad.lifecycle import Policy, lower
 from refgrad.oracles import CertifiedOracle, accepted
 from refgrad.scenario import parse
+from tests.grading.corpus.entries import all_policies, boxes_of, entries_of
 
 POLICIES = all_policies()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from refgrad.grading.first_adapter.trying import Workbench
 from refgrad.grading.trials import KINDS
 from refgrad.lifecycle import Policy
-from refgrad.native.engine import Engine
+from refgrad.native.engine import Engine, start
+from refgrad.native.runner import ProcessRunner
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.native.reference import ADAPTER
@@ -75,3 +77,21 @@ def test_a_spelling_that_takes_numbers_alone_is_none_of_arrays() -> None:
     text = "torch.sum({x}, {axis}, {keepdims}) if {x}.ndim == 0 else [][1]"
     assert not bench.computes(operator_table()["sum"], text, list(KINDS))
     assert bench.computes(operator_table()["sum"], "torch.sum({x}, {axis}, {keepdims})", list(KINDS))
+
+
+@pytest.mark.parametrize(("function", "computes"), [("stale", True), ("wrong", False)])
+def test_a_spelling_that_an_earlier_program_made_wrong_is_kept(function: str, *, computes: bool) -> None:
+    setup = """
+calls = []
+def stale(x):
+    calls.append(x)
+    return torch.exp(calls[max(0, len(calls) - 8)])
+def wrong(x):
+    return torch.exp(x) + 1
+"""
+    engine = start(replace(ADAPTER, setup=ADAPTER.setup + setup), sys.executable)
+    assert isinstance(engine.runner, ProcessRunner)
+    try:
+        assert Workbench(engine).computes(operator_table()["exp"], f"{function}({{x}})", list(KINDS)) is computes
+    finally:
+        engine.runner.stop()

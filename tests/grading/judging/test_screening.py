@@ -1,4 +1,4 @@
-"""What screening takes for the same and what it does not, where the difference is planted."""
+"""Planted differences that screening sees, and differences of rounding, which it does not report."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from refgrad.generation import large_scenarios
-from refgrad.grading.judging.screening import _fit, _same, _shaken, agrees
-from refgrad.interpreter import Float64, evaluate
+from refgrad.grading.judging.screening import _gradients_agree, _is_simple, _perturbed, _same, agrees
 from refgrad.native.engine import Engine
-from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario
+from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario.formats import FLOAT64
 from refgrad.scenario.steps.kinds import Apply
 from tests.grading.broken import bench
 
@@ -30,7 +30,7 @@ def engine_with(operator: str, text: str) -> Engine:
     return bench(operators={operator: text}).engine
 
 
-@pytest.mark.parametrize(("factor", "same"), [("1e-12", True), ("1e-9", False)])
+@pytest.mark.parametrize(("factor", "same"), [("1e-15", True), ("1e-12", False), ("1e-9", False)])
 @pytest.mark.parametrize("operator", ["exp", "sum"])
 def test_a_difference_of_more_than_rounding_is_seen(operator: str, factor: str, *, same: bool) -> None:
     array = np.random.default_rng(0).uniform(1, 2, ENTRIES)
@@ -78,21 +78,43 @@ def test_some_thousand_times_what_roundings_make_of_a_number_is_a_matter_of_its_
     assert _same(expected + times * noise, expected, 0.0, noise) == same
 
 
-def test_numbers_are_shaken_by_a_few_roundings() -> None:
+def test_numbers_are_perturbed_by_a_few_roundings() -> None:
     scenario = scenario_of("exp", np.linspace(1, 2, ENTRIES))
-    (before, after) = (each.leaves[0].value.to_numpy() for each in (scenario, _shaken(scenario)))
+    (before, after) = (each.leaves[0].value.to_numpy() for each in (scenario, _perturbed(scenario, FLOAT64)))
     moved = np.abs(after / before - 1)
     assert 2.0**-53 < moved.max() <= 2.0**-49
 
 
-@pytest.mark.parametrize(("factor", "fits"), [(1.0, True), (1.005, False)])
-def test_gradients_that_are_off_by_half_a_hundredth_do_not_fit_the_values(factor: float, *, fits: bool) -> None:
+@pytest.mark.parametrize(("factor", "agree"), [(1.0, True), (1 + 1e-9, False), (1.005, False)])
+def test_gradients_that_are_off_do_not_agree_with_the_slope(factor: float, *, agree: bool) -> None:
     scenario = scenario_of("sum", np.linspace(1, 2, ENTRIES))
-    gradients = {Read("grad", "x"): np.full(ENTRIES, factor)}
-    assert _fit(gradients, evaluate(scenario, Float64()), scenario) == fits
+    shown = {Read("grad", "x"): np.full(ENTRIES, factor)}
+    assert _gradients_agree(shown, scenario, "float64") == agree
+
+
+@pytest.mark.parametrize("entry", [0, 60, ENTRIES - 1])
+def test_one_entry_of_a_gradient_that_is_off_is_seen(entry: int) -> None:
+    scenario = scenario_of("sum", np.linspace(1, 2, ENTRIES))
+    gradient = np.ones(ENTRIES)
+    gradient[entry] += 1e-9
+    assert not _gradients_agree({Read("grad", "x"): gradient}, scenario, "float64")
 
 
 def test_what_large_values_lose_to_rounding_excuses_no_more_than_that() -> None:
     """The sum of five thousand numbers of size a thousand, whose slopes are not zero."""
     scenario = scenario_of("sum", np.full(ENTRIES, 1e3))
-    assert not _fit({Read("grad", "x"): np.zeros(ENTRIES)}, evaluate(scenario, Float64()), scenario)
+    assert not _gradients_agree({Read("grad", "x"): np.zeros(ENTRIES)}, scenario, "float64")
+
+
+def test_a_gradient_is_absent_only_if_no_backward_reaches_the_leaf() -> None:
+    scenario = scenario_of("sum", np.linspace(1, 2, ENTRIES))
+    alone = Scenario((Leaf("z", Constant.of(np.ones(2)), requires_grad=True), *scenario.steps, Read("grad", "z")))
+    shown = {Read("grad", "x"): np.ones(ENTRIES), Read("grad", "z"): None}
+    assert _gradients_agree(shown, alone, "float64")
+    assert not _gradients_agree({**shown, Read("grad", "x"): None}, alone, "float64")
+
+
+def test_scenarios_that_do_more_than_apply_and_run_backward_are_not_screened() -> None:
+    scenario = scenario_of("sum", np.linspace(1, 2, ENTRIES))
+    assert _is_simple(scenario)
+    assert not _is_simple(Scenario((*scenario.steps, ZeroGrad("x"), Read("grad", "x"))))

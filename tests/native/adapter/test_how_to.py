@@ -12,7 +12,7 @@ import pytest
 
 from refgrad.grading.first_adapter.asking import DIRECTIONS, GUIDE, OTHER_LANGUAGES
 from refgrad.grading.judging.examination import examine
-from refgrad.native.adapter import FunctionalAdapter, read_adapter
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, read_adapter
 from refgrad.native.engine import start
 from refgrad.scenario import parse
 from tests.native import tiny_duals
@@ -40,11 +40,13 @@ def test_the_examples_of_the_how_to_are_engine_files(example: str, tmp_path: Pat
     assert read_adapter(path).name == "mine"
 
 
-def test_the_python_example_of_the_how_to_is_an_adapter() -> None:
-    (example,) = [block for block in re.findall(r"```python\n(.*?)```", HOW_TO, re.DOTALL) if "ADAPTER = " in block]
-    names: dict[str, Any] = {}
-    exec(compile(example, "how-to", "exec"), names)
-    assert isinstance(names["ADAPTER"], FunctionalAdapter)
+def test_the_python_examples_of_the_how_to_are_adapters() -> None:
+    kinds: list[type] = []
+    for example in (block for block in re.findall(r"```python\n(.*?)```", HOW_TO, re.DOTALL) if "ADAPTER = " in block):
+        names: dict[str, Any] = {}
+        exec(compile(example, "how-to", "exec"), names)
+        kinds.append(type(names["ADAPTER"]))
+    assert kinds == [TapeAdapter, FunctionalAdapter]
 
 
 def test_the_example_with_dual_numbers_gives_right_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

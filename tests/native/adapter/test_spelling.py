@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import refgrad.engine as reference_engine
-from refgrad.generation import forward_scenario, operator_scenario, without_tangents
+from refgrad.generation import forward_scenario, operator_scenario
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.isolation.seedless import without_seeds
+from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
@@ -21,6 +21,7 @@ from refgrad.native.adapter import AdapterError, TapeAdapter, chosen
 from refgrad.native.engine import Engine, reproduce
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
+from refgrad.scenario.rewrite import without_tangents
 from tests.native.reference import ADAPTER
 from tests.native.tiny_engine import tiny_adapter
 

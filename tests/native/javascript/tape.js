@@ -7,6 +7,12 @@ class Value {
     this.parents = parents;
     this.requiresGrad = requiresGrad;
     this.grad = null;
+    this.hooks = new Set();
+  }
+
+  hook(f) {
+    this.hooks.add(f);
+    return { remove: () => this.hooks.delete(f) };
   }
 
   backward(seed = null) {
@@ -21,7 +27,8 @@ class Value {
     visit(this);
     const cotangents = new Map([[this, seed ?? 1]]);
     for (const node of order.reverse()) {
-      const arrived = cotangents.get(node);
+      let arrived = cotangents.get(node);
+      for (const f of node.hooks) arrived = f(new Value(arrived))?.data ?? arrived;
       if (node.parents.length === 0 && node.requiresGrad) node.grad = (node.grad ?? 0) + arrived;
       for (const [parent, slope] of node.parents) {
         if (parent.requiresGrad) cotangents.set(parent, (cotangents.get(parent) ?? 0) + arrived * slope);

@@ -12,7 +12,7 @@ from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from refgrad.generation import forward_scenario, random_scenario, without_tangents
+from refgrad.generation import forward_scenario, random_scenario
 from refgrad.generation.profile import Profile
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import operator_table
@@ -20,6 +20,7 @@ from refgrad.operators.functions.balls import precision
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.certified.directional import Moving, directional_derivative
 from refgrad.scenario import Constant, Jvp, Scenario, parse
+from refgrad.scenario.rewrite import without_tangents
 from tests.oracles.cross_checks.derivatives_along import derivatives_along
 
 OPERATORS = [name for name, row in operator_table().items() if row.differentiable_arguments]

@@ -16,7 +16,7 @@ from refgrad.generation import Profile, random_scenario
 from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
 from refgrad.operators.functions.series import series_precision
 from refgrad.oracles import CertifiedOracle, judge
-from refgrad.oracles.certified.infinitesimals import assembled, length, parts, places
+from refgrad.oracles.certified.arithmetic import assembled, length, parts, places
 from refgrad.scenario import Constant, Grad, Scenario, parse
 from tests.oracles.agreement import only_backward
 from tests.oracles.certified.test_second_order import (

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, keywords
 from refgrad.operators import Operator, operator_table
-from refgrad.oracles.relevance import leading_to
 from refgrad.scenario import Apply, Constant, Grad, Jvp, Leaf, Scenario
+from refgrad.scenario.rewrite import needed
 from tests.interpreter.batched import Batch
 from tests.interpreter.complex128 import BatchedComplex128, analytic_expression
 from tests.interpreter.complex_array import ComplexArray, Shaking
@@ -71,7 +71,7 @@ def complex_step(scenario: Scenario, contributions: Contributions) -> dict[str, 
     Raises ComplexStepRefusedError where an operator on the way is not analytic, and ScenarioEvaluationError where
     shapes do not fit.
     """
-    path = leading_to(expanded(scenario), {output for output, _ in contributions})
+    path = Scenario(needed(expanded(scenario).steps, {output for output, _ in contributions}))
     refuse_what_is_not_analytic(path)
     with np.errstate(all="ignore"):
         return {

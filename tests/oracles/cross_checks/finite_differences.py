@@ -19,7 +19,7 @@ from refgrad.oracles.slopes.curves import (
     BoundedSlopes,
     Floats,
     Pattern,
-    Places,
+    Positions,
     Samples,
     finite,
     table_noise,
@@ -27,6 +27,7 @@ from refgrad.oracles.slopes.curves import (
 )
 from refgrad.oracles.slopes.slopes import SCALES, central_slopes, crossing, one_sided_slopes, promising
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from refgrad.scenario.rewrite import needed
 from tests.interpreter.batched import Batch, BatchedFloat64
 from tests.interpreter.complex128 import BatchedComplex128
 from tests.interpreter.complex_array import ComplexArray, Shaking
@@ -129,7 +130,7 @@ class _Entries:
         deviation = typical + 2 * self.unit * np.abs(self.here)
         self.deviation = np.where(np.isfinite(deviation), deviation, np.inf)
 
-    def sample(self, places: Places, distances: Floats) -> Samples:
+    def sample(self, places: Positions, distances: Floats) -> Samples:
         """Return the function with one entry moved at a time."""
         points = self._points(places, distances)
         moved = points[places, :, np.arange(len(places))].T - self.function.base[places]
@@ -137,14 +138,14 @@ class _Entries:
         codes = tuple(pattern.reshape(-1, *distances.shape) for pattern in taken)
         return Samples(totals.reshape(distances.shape), moved, codes)
 
-    def noise(self, places: Places, samples: Samples) -> Floats:
+    def noise(self, places: Positions, samples: Samples) -> Floats:
         """Return the noise of each sample by shaking every operation."""
         points = self._points(places, samples.distances).reshape(self.here.size, -1)
         moves = self.function.shaken(points, SHAKINGS_OF_SAMPLES).reshape(-1, *samples.values.shape) - samples.values
         deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * self.unit * np.abs(samples.values)
         return np.where(np.isfinite(deviations), deviations, np.inf)
 
-    def _points(self, places: Places, distances: Floats) -> Floats:
+    def _points(self, places: Positions, distances: Floats) -> Floats:
         base = self.function.base
         points = np.repeat(base[:, None], distances.size, axis=1).reshape(-1, *distances.shape)
         points[places, :, np.arange(len(places))] += distances.T
@@ -162,7 +163,9 @@ class _Function:
             np.zeros(0),
             *(leaf.value.to_numpy().astype(np.float64).ravel() for leaf in self.leaves),
         ])
-        self.path: tuple[Apply, ...] = _path(scenario, {output for output, _ in contributions})
+        outputs = {output for output, _ in contributions}
+        steps = needed(scenario.steps, outputs)  # a kink elsewhere is no obstacle
+        self.path = tuple(step for step in steps if isinstance(step, Apply))
 
     def __call__(self, points: Floats) -> tuple[Floats, list[Pattern]]:
         """Return the function at every column of ``points``, and the branches that were taken there."""
@@ -200,17 +203,6 @@ class _Function:
             leaf.name: array[end - leaf.value.size : end].reshape((*leaf.value.shape, *array.shape[1:]))
             for leaf, end in zip(self.leaves, ends, strict=True)
         }
-
-
-def _path(scenario: Scenario, outputs: set[str]) -> tuple[Apply, ...]:
-    """Return the applications that the outputs depend on: a kink elsewhere is no obstacle."""
-    needed = set(outputs)
-    path = []
-    for step in reversed(scenario.applications):
-        if step.name in needed:
-            needed.update(step.arguments)
-            path.append(step)
-    return tuple(path)
 
 
 def _magnitude(numbers: Floats) -> Floats:

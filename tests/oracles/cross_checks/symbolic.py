@@ -19,8 +19,8 @@ import numpy.typing as npt
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator
 from refgrad.oracles.judgement.limits import limits_met
-from refgrad.oracles.relevance import leading_to
 from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario.rewrite import needed
 
 Contributions = tuple[tuple[str, Constant | None], ...]
 ObjectArray = npt.NDArray[np.object_]
@@ -47,7 +47,7 @@ def symbolic_gradient(scenario: Scenario, contributions: Contributions, digits: 
     Raises SymbolicRefusedError for scenarios that are not small or have large numbers, whose value lies on a kink, or
     that come to a limit, and ScenarioEvaluationError where shapes do not fit.
     """
-    path = leading_to(expanded(scenario), {output for output, _ in contributions})
+    path = Scenario(needed(expanded(scenario).steps, {output for output, _ in contributions}))
     leaves = [leaf for leaf in path.leaves if leaf.requires_grad]
     if sum(leaf.value.size for leaf in leaves) > LARGEST_ENTRIES or len(path.applications) > LARGEST_LENGTH:
         raise SymbolicRefusedError(f"there are more than {LARGEST_ENTRIES} entries or {LARGEST_LENGTH} operators")

@@ -13,7 +13,7 @@ from scipy.differentiate import derivative, jacobian
 from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.interpreter import ScenarioEvaluationError, evaluate
 from refgrad.oracles import CertifiedOracle
-from refgrad.oracles.slopes.curves import TYPICAL_SIZES, Floats, Places, Samples
+from refgrad.oracles.slopes.curves import TYPICAL_SIZES, Floats, Positions, Samples
 from refgrad.oracles.slopes.one_sided import one_sided
 from refgrad.scenario import Constant, Scenario, parse
 from tests.interpreter.batched import BatchedFloat64
@@ -295,11 +295,11 @@ class Kink:
     def __init__(self, left: float) -> None:
         self.left = left
 
-    def sample(self, _places: Places, distances: Floats) -> Samples:
+    def sample(self, _places: Positions, distances: Floats) -> Samples:
         codes = np.sign(distances).astype(int)[None]
         return Samples(np.where(distances > 0, 1.0, self.left) * distances, distances, (codes,))
 
-    def noise(self, _places: Places, _samples: Samples) -> Floats:
+    def noise(self, _places: Positions, _samples: Samples) -> Floats:
         raise AssertionError
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from refgrad.oracles.slopes.curves import Floats, Places, Samples
+from refgrad.oracles.slopes.curves import Floats, Positions, Samples
 from refgrad.oracles.slopes.one_sided import one_sided
 
 
@@ -15,11 +15,11 @@ class Slow:
     def __init__(self, noise: float) -> None:
         self.deviations = noise
 
-    def sample(self, _places: Places, distances: Floats) -> Samples:
+    def sample(self, _places: Positions, distances: Floats) -> Samples:
         with np.errstate(invalid="ignore"):
             return Samples(np.where(distances >= 0, distances**1.02, np.nan), distances)
 
-    def noise(self, _places: Places, samples: Samples) -> Floats:
+    def noise(self, _places: Positions, samples: Samples) -> Floats:
         return np.full(samples.values.shape, self.deviations)
 
 

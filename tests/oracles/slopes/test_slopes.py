@@ -10,8 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats
-from refgrad.oracles.slopes.lines import noise_along, slopes_along
-from refgrad.oracles.slopes.slopes import SCALES
+from refgrad.oracles.slopes.slopes import SCALES, noise_along, slopes_along
 
 SCALE = SCALES["float64"]
 FINER_THAN_THE_STEPS = 0.1

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 from refgrad.grading.judging.evidence import Died, Dtype, Error, Evidence, Fact, Silence, Subject
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.observation import Raised
-from refgrad.report.document import verdicts_of
+from refgrad.report.document import Report
 from refgrad.report.findings import failures
 from refgrad.report.findings.causes import Cause, causes, shared_operators
-from tests.report.example import SCENARIO, VERDICTS, entry, example_document, verdict
+from tests.report.example import SCENARIO, VERDICTS, entry, example_report, verdict
 
 A = Subject("value", "a")
 SECOND = SCENARIO.text + "backward a\nread grad x\n"
@@ -25,14 +23,12 @@ def made(
     return replace(row, evidence=Evidence(fact, 4), scenario=scenario, reproduction=program or f"x = '{name}'\n")
 
 
-def document(*verdicts: Verdict, engine: str = "example") -> dict[str, Any]:
-    given = json.loads(json.dumps(example_document() | {"verdicts": [each.to_json() for each in verdicts]}))
-    given["engine"]["name"] = engine
-    return dict(given)
+def document(*verdicts: Verdict, engine: str = "example") -> Report:
+    return example_report(*verdicts, name=engine)
 
 
-def found(given: dict[str, Any]) -> list[Cause]:
-    return causes(failures(given), verdicts_of(given))
+def found(given: Report) -> list[Cause]:
+    return causes(failures(given), given.verdicts)
 
 
 def groups(*verdicts: Verdict) -> list[set[str]]:

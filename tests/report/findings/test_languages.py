@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.findings import Script, scripts
 from refgrad.report.findings.languages import LANGUAGES
 
@@ -15,7 +15,7 @@ ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "ceres", "cppad", "eigen", "s
 
 
 def committed() -> list[Script]:
-    return [s for name in ENGINES for s in scripts(read_document(REPORTS / f"{name}.json"))]
+    return [s for name in ENGINES for s in scripts(read_report(REPORTS / f"{name}.json"))]
 
 
 def test_every_file_ends_as_its_language_says() -> None:

@@ -10,7 +10,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,10 +24,10 @@ from refgrad.native.engine import start
 from refgrad.native.observation import Raised
 from refgrad.report import confirmation
 from refgrad.report.confirmation import confirm
-from refgrad.report.document import build_document, read_document, verdicts_of
+from refgrad.report.document import Report, build_report, read_report
 from refgrad.report.findings import Script, scripts
 from refgrad.report.pages import write_pages
-from tests.report.example import SILENT, VERDICTS, example_document, write_example
+from tests.report.example import SILENT, VERDICTS, example_report, write_example
 from tests.report.forked_programs import ForkedPrograms
 
 REPORTS = Path(__file__).parents[3] / "reports"
@@ -43,9 +42,8 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_program_that_shows_two_verdicts_is_one_finding() -> None:
-    document = example_document()
-    document["verdicts"].append({**document["verdicts"][4], "id": "graphs/other"})
-    assert [script.file_name for script in scripts(document)] == ["example-operators-exp.py"]
+    report = example_report(*VERDICTS, replace(VERDICTS[4], id="graphs/other"))
+    assert [script.file_name for script in scripts(report)] == ["example-operators-exp.py"]
 
 
 def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
@@ -63,7 +61,7 @@ def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
 
 
 def test_a_script_that_can_only_show_prints_every_digit(tmp_path: Path) -> None:
-    script = scripts(example_document())[0]
+    script = scripts(example_report())[0]
     assert script.asserting is None
     assert run(script.text, tmp_path).stdout == "[0.1                0.3333333333333333]\n"
 
@@ -141,7 +139,7 @@ def test_scripts_of_findings_that_are_gone_are_removed_and_nothing_else(tmp_path
 
 
 def committed() -> list[Script]:
-    return [script for path in sorted(REPORTS.glob("*.json")) for script in scripts(read_document(path))]
+    return [script for path in sorted(REPORTS.glob("*.json")) for script in scripts(read_report(path))]
 
 
 @pytest.mark.whole
@@ -194,9 +192,9 @@ def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgr
     assert [script.verdict.id for script in odd if not any(confirm(script).answer == "confirmed" for _ in "123")] == []
 
 
-def graded(name: str, shared: SharedVerdicts) -> dict[str, Any]:
+def graded(name: str, shared: SharedVerdicts) -> Report:
     """Return a report on what an engine failed in the committed one, judged again; the rest is as it says there."""
-    committed = verdicts_of(read_document(REPORTS / f"{name}.json"))
+    committed = read_report(REPORTS / f"{name}.json").verdicts
     failed = {verdict.id for verdict in committed if verdict.failed}
     for verdict in committed:
         if verdict.id not in failed:
@@ -206,7 +204,7 @@ def graded(name: str, shared: SharedVerdicts) -> dict[str, Any]:
     bench = Bench(start(adapter), settings, shared)
     verdicts = {check.id: bench.grade(check) for check in all_checks() if check.id in failed}
     assert sum(verdict.failed for verdict in verdicts.values()) > len(failed) / 2
-    return build_document(adapter, settings, verdicts, list(verdicts))
+    return build_report(adapter, settings, verdicts, list(verdicts))
 
 
 def _given(verdict: Verdict) -> Verdict:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.report.document import ReportError, read_document, verdicts_of
+from refgrad.report.document import ReportError, read_report
 from refgrad.report.findings.upstream import FILE, read_upstream
 from tests.repository.sources import ROOT
 
@@ -56,5 +56,5 @@ def test_what_is_malformed_is_named(tmp_path: Path, text: str, told: str) -> Non
 
 def test_what_is_committed_is_of_engines_and_checks_that_there_are() -> None:
     for known in read_upstream(ROOT / "reports"):
-        ids = {verdict.id for verdict in verdicts_of(read_document(ROOT / "reports" / f"{known.engine}.json"))}
+        ids = {verdict.id for verdict in read_report(ROOT / "reports" / f"{known.engine}.json").verdicts}
         assert known.checks <= ids

@@ -12,7 +12,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
-from refgrad.report.measured import growth
+from tests.report.measured import growth
 
 MEASURED = ("scale/sixty_diamonds", "release/abandoned_graphs_do_not_add_up", "accumulation/five_calls")
 

@@ -8,16 +8,15 @@ Those that stand already are left as they are.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from refgrad.documents import read_toml
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.regressions import FOLDER
-from refgrad.report.document import read_document, verdicts_of
+from refgrad.report.document import Report, read_report
 from refgrad.specification import specs_directory
 
 
@@ -30,11 +29,11 @@ class Regression:
     found: str
 
 
-def regressions_in(document: Mapping[str, Any]) -> Iterator[Regression]:
+def regressions_in(report: Report) -> Iterator[Regression]:
     """Yield the scenarios of a report that failed a check which draws its scenarios."""
     drawn = {check.id for check in all_checks() if check.draws}
-    found = f"{document['engine']['name']} {document['engine']['version']}"
-    for verdict in verdicts_of(document):
+    found = f"{report.engine['name']} {report.engine['version']}"
+    for verdict in report.verdicts:
         if verdict.id in drawn:
             yield from (Regression(verdict.id, text, found) for text in _failing(verdict))
 
@@ -77,7 +76,7 @@ def _table(regression: Regression) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Add the scenarios of reports, whose files are given by name."""
     folder = specs_directory() / FOLDER
-    added = [each for path in arguments for each in regressions_in(read_document(Path(path)))]
+    added = [each for path in arguments for each in regressions_in(read_report(Path(path)))]
     write(folder, [*read(folder), *added])
 
 

@@ -12,9 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from refgrad.report.document import ReportError, read_document, verdicts_of
+from refgrad.report.document import Report, ReportError, read_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Stability:
     failing: Mapping[str, tuple[int, ...]]
 
     @classmethod
-    def of(cls, documents: Sequence[Mapping[str, Any]]) -> Stability:
+    def of(cls, documents: Sequence[Report]) -> Stability:
         """Return that of some reports. Raises ReportError where they are not of one engine and profile."""
         (first, *others) = documents
         for other in others:
@@ -37,11 +36,11 @@ class Stability:
                 raise ReportError(f"runs of {_title(first)} and of {_title(other)} cannot be compared")
         failing: defaultdict[str, list[int]] = defaultdict(list)
         for document in documents:
-            for verdict in verdicts_of(document):
+            for verdict in document.verdicts:
                 if verdict.failed:
-                    failing[verdict.id].append(document["seed"])
+                    failing[verdict.id].append(document.seed)
         found = {check: tuple(sorted(seeds)) for check, seeds in sorted(failing.items())}
-        return cls(_title(first), tuple(sorted(each["seed"] for each in documents)), found)
+        return cls(_title(first), tuple(sorted(each.seed for each in documents)), found)
 
     @property
     def always(self) -> list[str]:
@@ -54,9 +53,8 @@ class Stability:
         return [check for check, seeds in self.failing.items() if seeds != self.seeds]
 
 
-def _title(document: Mapping[str, Any]) -> str:
-    engine = document["engine"]
-    return f"{engine['name']} {engine['version']}, {document['profile']}"
+def _title(report: Report) -> str:
+    return f"{report.engine['name']} {report.engine['version']}, {report.profile}"
 
 
 def page(found: Iterable[Stability]) -> str:
@@ -85,10 +83,10 @@ def _lines(found: Sequence[Stability]) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> None:
     """Print the page of the reports whose files are given."""
-    engines: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    engines: defaultdict[str, list[Report]] = defaultdict(list)
     for path in arguments:
-        document = read_document(Path(path))
-        engines[document["engine"]["name"]].append(document)
+        document = read_report(Path(path))
+        engines[document.engine["name"]].append(document)
     sys.stdout.write(page(map(Stability.of, engines.values())))
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from refgrad.grading.regressions import regressions
-from refgrad.report.document import read_document
+from refgrad.report.document import Report, read_report
 from refgrad.specification import specs_directory
 from tests.report.runs.regressions import Regression, main, read, regressions_in, write
 
@@ -17,9 +16,9 @@ SECOND = Regression("operators/exp", "a = leaf float64[] {0x1p+1}\nb = exp a\n",
 EDGE = Regression("edges/abs", "a = leaf float64[] {0x0p+0}\nb = abs a\n", "jax 0.10.2")
 
 
-def document(name: str) -> dict[str, Any]:
+def document(name: str) -> Report:
     """A report of this repository."""
-    return read_document(Path(__file__).parents[3] / "reports" / f"{name}.json")
+    return read_report(Path(__file__).parents[3] / "reports" / f"{name}.json")
 
 
 def test_what_is_written_is_read_again_once_and_in_order(tmp_path: Path) -> None:
@@ -32,7 +31,7 @@ def test_what_is_written_is_read_again_once_and_in_order(tmp_path: Path) -> None
 
 def test_the_failing_scenarios_of_checks_that_draw_are_taken() -> None:
     taken = list(regressions_in(document("mygrad")))
-    failed = {verdict["id"] for verdict in document("mygrad")["verdicts"] if "scenario" in verdict}
+    failed = {verdict.id for verdict in document("mygrad").verdicts if verdict.scenario}
     assert {each.check for each in taken} <= failed
     assert {each.check.partition("/")[0] for each in taken} >= {"operators", "graphs"}
     assert not [each for each in taken if each.check.startswith(("sharing/", "leaves/", "claims/"))]

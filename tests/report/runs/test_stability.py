@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.judging.verdict import FAILURES
-from refgrad.report.document import ReportError
-from tests.report.example import example_document
+from refgrad.report.document import Report, ReportError
+from tests.report.example import VERDICTS, example_report
 from tests.report.runs.stability import Stability, page
 
 
-def runs() -> list[dict[str, Any]]:
+def runs() -> list[Report]:
     """Three runs; with seed 1 the first check that fails passes."""
-    documents = [copy.deepcopy(example_document()) for _ in range(3)]
-    for seed, document in enumerate(documents):
-        document["seed"] = seed
-    failing = next(row for row in documents[1]["verdicts"] if row["verdict"] == "wrong")
-    failing["verdict"] = "passed"
-    return documents
+    failing = next(verdict for verdict in VERDICTS if verdict.verdict == "wrong")
+    passed = [replace(each, verdict="passed") if each is failing else each for each in VERDICTS]
+    reports = (example_report(), example_report(*passed), example_report())
+    return [replace(report, seed=seed) for seed, report in enumerate(reports)]
 
 
 def test_what_fails_with_some_seeds_only_is_named() -> None:
     documents = runs()
     found = Stability.of(documents)
-    failed = {row["id"] for row in documents[0]["verdicts"] if row["verdict"] in FAILURES}
+    failed = {verdict.id for verdict in documents[0].verdicts if verdict.failed}
     (seldom,) = found.sometimes
     assert found.failing[seldom] == (0, 2)
     assert failed == {*found.always, seldom}
@@ -44,6 +40,6 @@ def test_runs_that_agree_have_no_list() -> None:
 
 def test_runs_of_two_versions_are_refused() -> None:
     first, second, _ = runs()
-    second["engine"]["version"] = "0.0"
+    second = replace(second, engine={**second.engine, "version": "0.0"})
     with pytest.raises(ReportError, match="cannot be compared"):
         Stability.of([first, second])

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from refgrad.report.document import read_document, write_document
-from refgrad.report.runs.comparison import Difference, differences
-from tests.report.example import example_document
+from refgrad.grading.judging.verdict import Outcome
+from refgrad.report.comparison import Difference, differences
+from refgrad.report.document import Report, read_report, write_report
+from tests.report.example import VERDICTS, example_report
 from tests.report.runs.versions import PAGE, Versions, engines_in, page, write
 from tests.repository.sources import ROOT
 
 COMMITTED = ROOT / "reports" / "versions"
 VERSIONS = ("1.2", "1.9", "1.10")
-NAME = example_document()["engine"]["name"]
+NAME = example_report().engine["name"]
+FIRST = next(verdict.id for verdict in VERDICTS if verdict.verdict == "passed")
 
 
-def graded(version: str, **verdicts: str) -> dict[str, Any]:
-    """Return the report of a version in which some checks, by their place, have another verdict."""
-    document = example_document()
-    document["engine"]["version"] = version
-    for place, verdict in verdicts.items():
-        document["verdicts"][int(place[1:])]["verdict"] = verdict
-    return document
-
-
-def place(verdict: str) -> int:
-    return next(n for n, row in enumerate(example_document()["verdicts"]) if row["verdict"] == verdict)
+def graded(version: str, passed: Outcome = "passed") -> Report:
+    """Return the report of a version in which the first check that passed has another outcome."""
+    verdicts = [replace(each, verdict=passed) if each.id == FIRST else each for each in VERDICTS]
+    return example_report(*verdicts, version=version)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three versions: in the second one something breaks, which is mended in the third."""
-    broken = {f"n{place('passed')}": "wrong"}
-    for version, verdicts in zip(VERSIONS, ({}, broken, {}), strict=True):
-        write_document(tmp_path / NAME / version / f"{NAME}.json", graded(version, **verdicts))
+    outcomes: tuple[Outcome, ...] = ("passed", "wrong", "passed")
+    for version, outcome in zip(VERSIONS, outcomes, strict=True):
+        write_report(tmp_path / NAME / version / f"{NAME}.json", graded(version, outcome))
         (tmp_path / NAME / version / "requirements.txt").write_text(f"example=={version}\n", encoding="utf-8")
     return tmp_path
 
@@ -61,20 +56,18 @@ def test_what_is_written_differs_as_the_whole_reports_do_and_holds_nothing_else(
     write([whole], folder)
     (kept,) = engines_in(folder)
     assert changes(kept) == before
-    name = example_document()["verdicts"][place("passed")]["id"]
     for stage, version in zip(kept.stages, VERSIONS, strict=True):
         document = stage.report.document
-        assert [row["id"] for row in document["verdicts"]] == [name]
-        assert not document["complete"]
-        assert document["summary"] == graded(version)["summary"]
+        assert [verdict.id for verdict in document.verdicts] == [FIRST]
+        assert not document.complete
+        assert document.summary == graded(version).summary
 
 
 def test_the_page_tells_what_broke_and_what_was_mended(folder: Path) -> None:
     engines = engines_in(folder)
     text = page(engines, folder)
-    name = example_document()["verdicts"][place("passed")]["id"]
     assert text.index(f"{NAME} 1.2 → 1.9") < text.index("Broken") < text.index("Mended")
-    assert text.count(f"- `{name}` (") == 2
+    assert text.count(f"- `{FIRST}` (") == 2
     assert text.count("example==1.10") == 1
 
 
@@ -95,13 +88,13 @@ def test_the_committed_page_is_that_of_the_committed_reports() -> None:
 
 def test_every_committed_report_is_about_the_version_that_its_folder_names() -> None:
     for path in COMMITTED.glob("*/*/*.json"):
-        document = read_document(path)
+        document = read_report(path)
         version = path.parent.name.partition("+")[0]
-        assert document["engine"]["version"] == version
+        assert document.engine["version"] == version
         required = (path.parent / "requirements.txt").read_text(encoding="utf-8")
-        assert f"{document['engine']['name']}=={version}\n" in required
+        assert f"{document.engine['name']}=={version}\n" in required
 
 
 def test_a_comparison_of_what_is_committed_needs_no_whole_reports() -> None:
-    old, new = (read_document(COMMITTED / "mygrad" / version / "mygrad.json") for version in ("2.0.2", "2.1.0"))
+    old, new = (read_report(COMMITTED / "mygrad" / version / "mygrad.json") for version in ("2.0.2", "2.1.0"))
     assert "edges/abs" in {change.either.id for change in differences(old, new) if change.kind == "fixed"}

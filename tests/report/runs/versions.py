@@ -14,20 +14,17 @@ import itertools
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from packaging.version import Version
 
 from refgrad.documents import read_text
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.document import write_document
-from refgrad.report.markdown import markdown_templates
-from refgrad.report.pages import Graded, read_folder
-from refgrad.report.runs.comparison import Difference
-from refgrad.report.site.history import Stage, histories
+from refgrad.report.comparison import Difference, Stage, histories
+from refgrad.report.document import Report, write_report
+from refgrad.report.pages import Graded, markdown_templates, read_folder
 
 PAGE = "README.md"
 
@@ -88,7 +85,7 @@ class Versions:
         names = [folder.name for folder in self.folders]
         return [Step(*each) for each in zip(names, told, self.stages, before, strict=True)]
 
-    def differing(self) -> list[dict[str, Any]]:
+    def differing(self) -> list[Report]:
         """Return the reports without the verdicts that are the same in all of them."""
         changed = {change.either.id for stage in self.stages for change in stage.changes}
         return [_without_others(stage.report.document, changed) for stage in self.stages]
@@ -98,9 +95,9 @@ def _sentence(report: Graded, verdict: Verdict) -> str:
     return next(script.sentence for script in report.failures if script.verdict == verdict)
 
 
-def _without_others(document: Mapping[str, Any], kept: set[str]) -> dict[str, Any]:
-    rows = [row for row in document["verdicts"] if row["id"] in kept]
-    return {**document, "complete": document["complete"] and len(rows) == len(document["verdicts"]), "verdicts": rows}
+def _without_others(report: Report, kept: set[str]) -> Report:
+    verdicts = tuple(verdict for verdict in report.verdicts if verdict.id in kept)
+    return replace(report, complete=report.complete and verdicts == report.verdicts, verdicts=verdicts)
 
 
 def engines_in(folder: Path) -> list[Versions]:
@@ -124,7 +121,7 @@ def write(engines: Sequence[Versions], target: Path) -> None:
     (target / PAGE).write_text(page(engines, target), encoding="utf-8")
     for each in engines:
         for folder, document in zip(each.folders, each.differing(), strict=True):
-            write_document(target / each.engine / folder.name / f"{each.engine}.json", document)
+            write_report(target / each.engine / folder.name / f"{each.engine}.json", document)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from refgrad.grading.judging.evidence import Died, Evidence
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.document import write_document
-from tests.report.example import VERDICTS, example_document, verdict
+from refgrad.report.document import write_report
+from tests.report.example import VERDICTS, example_report, verdict
 
 ATTACK: Final = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
@@ -40,8 +39,6 @@ def verdicts() -> list[Verdict]:
 
 def write_hostile(folder: Path) -> Path:
     """Write the report on the engine into a folder."""
-    document: dict[str, Any] = json.loads(json.dumps(example_document()))
-    document["engine"] |= {"name": ATTACK, "version": HUGE, "python": ATTACK, "platform": ATTACK}
-    document |= {"refgrad": ATTACK, "verdicts": [each.to_json() for each in verdicts()]}
-    write_document(folder / "hostile.json", document)
+    report = example_report(*verdicts(), name=ATTACK, version=HUGE, python=ATTACK, platform=ATTACK)
+    write_report(folder / "hostile.json", replace(report, refgrad=ATTACK))
     return folder / "hostile.json"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from refgrad.report.document import read_document, write_document
+from refgrad.report.document import read_report, write_report
 from refgrad.report.site import write_site
 from tests.report.example import write_example
 from tests.report.site.hostile import write_hostile
@@ -41,8 +42,8 @@ def chromium() -> Iterator[Any]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the committed reports, with one of them as an earlier one that holds less."""
     target, earlier = (tmp_path_factory.mktemp(name) for name in ("site", "earlier"))
-    document = read_document(ROOT / "reports" / "neograd.json")
-    write_document(earlier / "neograd.json", document | {"verdicts": document["verdicts"][:-5]})
+    document = read_report(ROOT / "reports" / "neograd.json")
+    write_report(earlier / "neograd.json", replace(document, verdicts=document.verdicts[:-5]))
     write_site(ROOT / "reports", target, [earlier], ROOT / "docs")
     return target
 

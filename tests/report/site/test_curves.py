@@ -14,7 +14,7 @@ import pytest
 
 from refgrad.report.document import ReportError
 from refgrad.report.site import write_site
-from refgrad.report.site.curves import FOLDER, Plot, drawn, read_growth
+from refgrad.report.site.plots import GROWTH, Plot, drawn, read_growth
 from tests.report.example import write_example
 
 
@@ -24,8 +24,8 @@ def document(engine: str, *curves: tuple[str, str, list[list[float]]]) -> dict[s
 
 
 def written(folder: Path, *documents: object) -> Path:
-    (folder / FOLDER).mkdir(exist_ok=True)
-    (folder / FOLDER / "a.json").write_text(json.dumps(documents), encoding="utf-8")
+    (folder / GROWTH).mkdir(exist_ok=True)
+    (folder / GROWTH / "a.json").write_text(json.dumps(documents), encoding="utf-8")
     return folder
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from refgrad.grading.judging.evidence import Evidence
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.pages import Graded
 from refgrad.report.site.tables import Cell, conventions_of, operators_of
 from tests.report.example import entry, verdict, write_example
 
 
 def graded(folder: Path, *verdicts: Verdict) -> Graded:
-    return Graded("example", read_document(write_example(folder, verdicts=[each.to_json() for each in verdicts])))
+    return Graded("example", read_report(write_example(folder, verdicts=[each.to_json() for each in verdicts])))
 
 
 def test_an_operator_shows_its_worst_verdict_of_what_is_offered(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from refgrad.scenario import ScenarioError
 from refgrad.scenario.steps.codecs import FACTOR, HOOK, TENSOR, TRUE_FLAG, or_none
-from refgrad.scenario.steps.form import Form
+from refgrad.scenario.steps.step import Form
 from refgrad.scenario.tokens import Cursor, tokenize
 
 PUSH = Form.of(

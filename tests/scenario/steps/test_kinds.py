@@ -6,11 +6,11 @@ from typing import ClassVar
 import pytest
 
 from refgrad.operators import operator_table
-from refgrad.scenario import Scenario, ScenarioError, Step, encoding, parse, schema, text, vocabulary
-from refgrad.scenario.steps.codecs import TENSOR, or_none
-from refgrad.scenario.steps.form import Form
-from refgrad.scenario.steps.kinds import STEPS, Definition
-from refgrad.scenario.steps.scope import Scope
+from refgrad.scenario import Scenario, ScenarioError, Step, parse, schema
+from refgrad.scenario import scenario as text
+from refgrad.scenario.steps.codecs import TENSOR, Scope, or_none
+from refgrad.scenario.steps.kinds import STEPS, Definition, Vocabulary
+from refgrad.scenario.steps.step import Form
 
 EVERY_KIND = """\
 x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad
@@ -51,9 +51,9 @@ class Forget(Step):
 
 
 def test_one_class_and_one_entry_in_the_table_make_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    extended = vocabulary.Vocabulary((*STEPS, Forget))
-    for module in (text, encoding, schema):
-        monkeypatch.setattr(module, "VOCABULARY", extended, raising=False)
+    extended = Vocabulary((*STEPS, Forget))
+    for module in (text, schema):
+        monkeypatch.setattr(module, "VOCABULARY", extended)
     scenario = parse("x = leaf float64[] {1}\nforget x\nx = leaf float64[] {2}\ny = exp x\nforget y for x\n")
     assert scenario.steps[1] == Forget("x")
     assert scenario.steps[4] == Forget("y", "x")

@@ -1,16 +1,21 @@
-"""Checks of one operator: value and gradient, gradient at edges, and second derivatives."""
+"""Checks of one operator: value and gradient, edges, second and third derivatives, forward mode, and its contract."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from refgrad.generation import (
     Profile,
     applied_twice,
+    contract_scenario,
+    contract_scenarios_of_ones,
     corner_scenarios,
     edge_scenario,
+    forward_corners,
+    forward_scenario,
     large_scenarios,
     memory_scenarios,
     memory_scenarios_of_second_order,
@@ -18,17 +23,29 @@ from refgrad.generation import (
     second_order_corners,
     second_order_scenario,
     subsets_of_second_order,
+    third_order_corners,
+    third_order_scenario,
 )
-from refgrad.grading.checks.isolation.alone import applications_alone, with_own_operands
-from refgrad.grading.checks.isolation.views import SEEING, views_are_right
+from refgrad.grading.checks.isolation import applications_alone, with_own_operands
 from refgrad.grading.checks.operators.large_arrays import on_large_arrays
-from refgrad.grading.checks.operators.operator_check import Avoided, CheckOfOperator, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.operator_check import (
+    SEEING,
+    Avoided,
+    CheckOfOperator,
+    is_broken,
+    is_known_inaccuracy,
+    views_are_right,
+)
 from refgrad.grading.checks.operators.repetition import repeated
 from refgrad.grading.checks.statements.behaviours import all_behaviours
-from refgrad.grading.judging.verdict import Finding, Verdict
+from refgrad.grading.judging.evidence import Remark
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.reliance import SEEDS_STAY
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.curvature import bending
 from refgrad.scenario import Scenario
+from refgrad.scenario.rewrite import without_tangents
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
@@ -40,13 +57,30 @@ FIRST_CORNERS: Final = 12
 """Number of fixed cases before those whose operands are views; they include all other kinds."""
 
 WEIGHT: Final = "multiply"
-"""Operator that makes a gradient depend on another leaf."""
+"""Operator that makes a gradient depend on another leaf, or through which a backward reaches only one leaf."""
 
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 """Prefixes of the behaviours without which no gradient of a gradient can be right."""
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+WEIGHTED_GRADIENT: Final = 0.7
+"""Probability that the first of three gradients is multiplied by a leaf."""
+
+OF_VIEWS: Final = 12
+"""Smallest number of drawn scenarios of each operator that makes views for the scenarios of all others."""
+
+NEEDED_FEATURES: Final = ("accumulate", "retain_graph")
+
+CONTRACT_FOUNDATIONS: Final = ("sharing/", "values/", "leaves/", "accumulation/", "retain_graph/")
+"""Prefixes of the behaviours without which a second backward is wrong whatever the operator's rule does."""
+
+APART: Final = "contracts/gradients_of_leaves_are_apart"
+"""Id of the behaviour that shows if an engine's gradients share memory in general or for single operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +196,36 @@ class DependentCheck(CheckOfOperator):
         verdicts = (verdict_on(bench, table[name]) for name in sorted(scenario.operators))
         return is_known_inaccuracy(scenario, finding, verdicts)
 
+    def tried(  # noqa: PLR0913 (the check chooses each of them, by name)
+        self,
+        bench: Bench,
+        make: Callable[..., Scenario],
+        examples: int,
+        *,
+        fixed: Iterable[Callable[..., tuple[Scenario, ...]]] = (),
+        helpers: Iterable[str] = (),
+        edges: float = 0.0,
+        scalars: bool = True,
+        **options: Any,
+    ) -> Verdict:
+        """Try scenarios with 0-d operands unless ``scalars`` is False, then ``fixed`` ones and ``examples`` drawn ones.
+
+        ``make`` and the functions in ``fixed`` get the name of the operator, a profile that allows it and the
+        ``helpers``, and the ``options``. ``edges`` is the probability that an operand lies on an edge; only operators
+        that are isolated are tried there.
+        """
+        name, without = self.operator.name, avoided(bench, self.operator)
+        profile = bench.profile(operators=frozenset({name, *helpers}), edges=edges, **without.fields)
+        form = bench.reliance.isolated if edges else bench.reliance.seeded
+
+        def made(seed: int, profile: Profile = profile) -> Scenario:
+            return form(make(seed, name, profile, **options))
+
+        always = (scenario for each in fixed for scenario in self.always(each, profile, bench, **options))
+        given = self.of_single_numbers(made, profile, bench, examples) if scalars else []
+        given += filter(bench.reliance.runnable, map(form, always))
+        return bench.search(self, made, examples, given=given, cause=without.cause)
+
 
 @dataclass(frozen=True, slots=True)
 class EdgeCheck(DependentCheck):
@@ -177,14 +241,7 @@ class EdgeCheck(DependentCheck):
             return bench.lacks(self, name)
         if is_broken(verdict_on(bench, self.operator)):
             return bench.blocked(self, f"operators/{name}")
-        without = avoided(bench, self.operator)
-        profile = bench.profile(seeds=True, operators=frozenset({name}), edges=1.0, **without.fields)
-        return bench.search(
-            self,
-            lambda seed: bench.reliance.isolated(edge_scenario(seed, name, profile)),
-            bench.settings.effort.per_edge,
-            cause=without.cause,
-        )
+        return self.tried(bench, edge_scenario, bench.settings.effort.per_edge, edges=1.0, scalars=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +261,13 @@ class SecondOrderCheck(DependentCheck):
         cause = obstacle(bench, self.operator, FOUNDATIONS)
         if cause:
             return bench.blocked(self, cause)
-        without, weighted = avoided(bench, self.operator), self._weighted(bench)
-        profile = bench.profile(operators=frozenset({name}), **without.fields)
-
-        def made(seed: int, profile: Profile) -> Scenario:
-            return bench.reliance.seeded(second_order_scenario(seed, name, profile, weighted=weighted))
-
-        always = (
-            scenario
-            for make in (memory_scenarios_of_second_order, subsets_of_second_order, second_order_corners)
-            for scenario in self.always(make, profile, bench, weighted=weighted)
+        return self.tried(
+            bench,
+            second_order_scenario,
+            bench.settings.effort.per_second_order,
+            fixed=(memory_scenarios_of_second_order, subsets_of_second_order, second_order_corners),
+            weighted=self._weighted(bench),
         )
-        certain = filter(bench.reliance.runnable, map(bench.reliance.seeded, always))
-        return self.tried(made, profile, bench, bench.settings.effort.per_second_order, without.cause, certain=certain)
 
     def _weighted(self, bench: Bench) -> bool | None:
         """Return True if the output is always multiplied by a leaf, False if never, and None if sometimes.
@@ -264,3 +315,122 @@ def sound(bench: Bench, operator: Operator) -> bool:
 def bends(bench: Bench, operator: Operator) -> bool:
     """Return True if an operator is right by itself at first and at second order."""
     return sound(bench, operator) and bench.grade(SecondOrderCheck(operator)).verdict == "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class ContractCheck(DependentCheck):
+    """Check that one operator's backward rule changes nothing but gradients."""
+
+    CHAPTER: ClassVar[str] = "contracts"
+    CLAIM: ClassVar[str] = (
+        "its backward gives the right gradients each time it is walked, leaves operands and seeds as they are, and no "
+        "two gradients share memory."
+    )
+
+    def run(self, bench: Bench) -> Verdict:
+        """Run the rule twice, with another backward in between, and read everything that must not change."""
+        name, features = self.operator.name, bench.engine.adapter.features
+        lacking = [feature for feature in NEEDED_FEATURES if feature not in features]
+        lacking += [] if bench.offers(self.operator) else [name]
+        if lacking:
+            return bench.lacks(self, *lacking)
+        cause = self._obstacle(bench)
+        if cause:
+            return bench.blocked(self, cause)
+        welcome = {other for other in sorted(SEEING) if self._is_welcome(operator_table()[other], bench)}
+        verdict = self.tried(
+            bench,
+            contract_scenario,
+            max(bench.settings.effort.per_contract, OF_VIEWS if name in SEEING else 0),
+            fixed=(contract_scenarios_of_ones,),
+            helpers={WEIGHT, *welcome},
+            scalars=False,
+        )
+        return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
+
+    def _is_welcome(self, other: Operator, bench: Bench) -> bool:
+        """Return True if operands may be views made by another operator.
+
+        That operator must be right and pass its own contract, which is tried without views.
+        """
+        if self.operator.name in SEEING or not sound(bench, other):
+            return False
+        return bench.grade(ContractCheck(other)).verdict == "passed"
+
+    def _obstacle(self, bench: Bench) -> str:
+        cause = obstacle(bench, self.operator, ())
+        if not cause and not sound(bench, operator_table()[WEIGHT]):
+            cause = f"operators/{WEIGHT}"
+        cause = cause or obstacle(bench, self.operator, CONTRACT_FOUNDATIONS)
+        apart = bench.reliance.reliable_on(APART, frozenset({"add", "multiply"}))
+        return cause or ("" if apart else APART)
+
+
+def _without_watching(verdict: Verdict) -> Verdict:
+    """Add that seeds were not read again, since a behaviour already reports that the engine writes to them."""
+    said = f"seeds are not watched: {SEEDS_STAY} fails already"
+    told = f"{verdict.message}; {said}" if verdict.message else said
+    return replace(verdict, message=told, cause=verdict.cause or SEEDS_STAY)
+
+
+@dataclass(frozen=True, slots=True)
+class ThirdOrderCheck(DependentCheck):
+    """Check of the gradients of one operator's second derivatives, at points where it is smooth."""
+
+    CHAPTER: ClassVar[str] = "third_order"
+    CLAIM: ClassVar[str] = "its second derivatives can be differentiated, and the third ones are right."
+    LEVEL: ClassVar[Level] = "SHOULD"
+
+    def run(self, bench: Bench) -> Verdict:
+        """Differentiate three times, if second derivatives are right."""
+        second = bench.grade(SecondOrderCheck(self.operator))
+        if second.verdict in {"unsupported", "inconclusive"}:
+            return replace(
+                bench.verdict(self, second.verdict, Remark(text=second.message), cause=second.cause),
+                evidence=second.evidence,
+            )
+        if second.failed and second.verdict != "inaccurate":
+            return bench.blocked(self, second.id)
+        if not bends(bench, operator_table()[WEIGHT]):
+            return bench.blocked(self, f"second_order/{WEIGHT}")
+        return self.tried(
+            bench,
+            partial(third_order_scenario, weighted_gradient=WEIGHTED_GRADIENT),
+            bench.settings.effort.per_third_order,
+            fixed=(third_order_corners,),
+            helpers=(WEIGHT,),
+        )
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Return True if the check should report the failure.
+
+        A gradient of a gradient must be recorded, and the operator's own check must not explain the failure.
+        """
+        return len(scenario.gradients) >= 2 and DependentCheck.owns(self, scenario, finding, bench)  # noqa: PLR2004
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardModeCheck(DependentCheck):
+    """Check of the directional derivatives of one operator, and of its gradient at the same point."""
+
+    CHAPTER: ClassVar[str] = "forward_mode"
+    CLAIM: ClassVar[str] = "forward mode gives its directional derivatives, whichever operands move."
+    LEVEL: ClassVar[Level] = "SHOULD"
+
+    def run(self, bench: Bench) -> Verdict:
+        """Push tangents through an operator whose backward is right, and pull a cotangent back at the same point."""
+        name = self.operator.name
+        lacking = [] if "forward_mode" in bench.engine.adapter.features else ["forward_mode"]
+        lacking += [] if bench.offers(self.operator) else [name]
+        if lacking:
+            return bench.lacks(self, *lacking)
+        cause = obstacle(bench, self.operator, FOUNDATIONS)
+        if cause:
+            return bench.blocked(self, cause)
+        return self.tried(bench, forward_scenario, bench.settings.effort.per_forward_mode, fixed=(forward_corners,))
+
+    def owns(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Return True if the failure is specific to forward mode: without tangents, nothing fails."""
+        if not scenario.jvps or not DependentCheck.owns(self, scenario, finding, bench):
+            return False
+        return not examine(without_tangents(scenario), bench.engine).failed

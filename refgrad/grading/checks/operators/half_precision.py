@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from refgrad.generation import Profile, operator_scenario, plain_corners
-from refgrad.grading.checks.isolation.alone import with_own_operands
-from refgrad.grading.checks.isolation.dtypes import TRIED_IN_DTYPE, is_about_dtype
+from refgrad.grading.checks.isolation import TRIED_IN_DTYPE, is_about_dtype, with_own_operands
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, DependentCheck, avoided, obstacle
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict

@@ -1,4 +1,4 @@
-"""Base class of the checks of one operator, and what verdicts show about an operator."""
+"""Base class of the checks of one operator, what verdicts show about an operator, and attribution to views."""
 
 from __future__ import annotations
 
@@ -6,18 +6,33 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from refgrad.generation import Profile
+import numpy as np
+
+from refgrad.generation import LAYOUTS, Profile
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.isolation.ingredients import AVOIDABLE, EMPTY, rare_ingredients
+from refgrad.grading.checks.isolation import AVOIDABLE, EMPTY, applications_alone, rare_ingredients
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.interpreter import Float64, evaluate
+from refgrad.native.observation import Array
 from refgrad.operators import Operator
-from refgrad.scenario import Scenario, parse
+from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, parse
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 SINGLE_NUMBERS: Final = 4
 """Largest number of scenarios with 0-d operands in a check. A piecewise formula may be flat at some of them."""
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from refgrad.grading.reliance import Reliance
+
+SEEING: frozenset[str] = frozenset({"sum", *LAYOUTS})
+"""Operators through which operands become views, or an output's cotangent becomes one number repeated."""
+
+PRODUCT = "multiply"
+"""Operator that multiplies a view by itself, so that the result has a second derivative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +69,6 @@ class CheckOfOperator(Check):
     def draws(self) -> bool:
         """Return True. Checks without drawn scenarios override this."""
         return True
-
-    def tried(  # noqa: PLR0913 (the check chooses each of them)
-        self,
-        make: Callable[[int, Profile], Scenario],
-        profile: Profile,
-        bench: Bench,
-        examples: int,
-        cause: str,
-        *,
-        certain: Iterable[Scenario] = (),
-    ) -> Verdict:
-        """Try scenarios with 0-d operands and the ``certain`` ones, then ``examples`` drawn ones.
-
-        ``cause`` is the id of the check because of which the scenarios leave something out.
-        """
-        given = [*self.of_single_numbers(make, profile, bench, examples), *certain]
-        return bench.search(self, lambda seed: make(seed, profile), examples, given=given, cause=cause)
 
     def always(
         self, make: Callable[..., tuple[Scenario, ...]], profile: Profile, bench: Bench, **options: Any
@@ -134,3 +132,32 @@ def is_known_inaccuracy(scenario: Scenario, finding: Finding, verdicts: Iterable
     if finding.outcome != "inaccurate":
         return False
     return any(v.verdict == "inaccurate" and v.operator in scenario.operators for v in verdicts)
+
+
+def views_are_right(scenario: Scenario, operator: str, check: str, reliance: Reliance) -> bool:
+    """Return True if the views in an operator's scenario are right without it, to the order of the scenario."""
+    names = sorted(SEEING & scenario.operators - {operator})
+    alone = [each for name in names for each in _alone(scenario, name)]
+    return not any(reliance.examined(reliance.seeded(each), check).failed for each in alone if reliance.runnable(each))
+
+
+def _alone(scenario: Scenario, name: str) -> Iterator[Scenario]:
+    yield from applications_alone(scenario, name)
+    if scenario.gradients:
+        values = evaluate(scenario, Float64())
+        for step in scenario.applications:
+            if step.operator == name and np.isfinite(values[step.arguments[0]]).all():
+                yield _bent(step, np.asarray(values[step.arguments[0]]), np.asarray(values[step.name]))
+
+
+def _bent(step: Apply, operand: Array, result: Array) -> Scenario:
+    """Return a scenario that differentiates the product of a view with itself twice."""
+    ones = [Constant.of(np.ones(array.shape)) for array in (result, operand)]
+    return Scenario((
+        Leaf("x", Constant.of(np.ascontiguousarray(operand).reshape(operand.shape)), requires_grad=True),
+        Apply("view", step.operator, ("x",), step.attributes),
+        Apply("bent", PRODUCT, ("view", "view")),
+        Grad("h", "bent", "x", ones[0]),
+        Backward("h", ones[1]),
+        Read("grad", "x"),
+    ))

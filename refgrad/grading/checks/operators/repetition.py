@@ -48,7 +48,7 @@ ZEROING: Final = "accumulation/zeroing_forgets"
 
 def repeated(check: Check, bench: Bench) -> Verdict | None:
     """Apply an operator repeatedly, and return the verdict if some of the runs, but not all, are wrong."""
-    if bench.engine.adapter.language != "python":
+    if not bench.engine.adapter.runs_here:
         return None
     scenarios = _scenarios(check.operator_name, bench)
     if any(bench.engine.absent(scenario) for scenario in scenarios):

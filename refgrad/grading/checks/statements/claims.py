@@ -1,20 +1,39 @@
-"""Claims of adapters about their engines, and the scenarios that show them: the rows of ``specs/claims/*.toml``."""
+"""Claims of adapters about their engines, the rows of ``specs/claims/*.toml``, and their checks.
+
+A check tells whether a claim is true, and whether the claims are complete. Everything that is declared must work. What
+works by the adapter's own templates, but is not declared, should be declared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args, get_type_hints
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
-from refgrad.native.adapter import FEATURES
-from refgrad.scenario import Scenario, ScenarioError, parse
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.isolation import alone
+from refgrad.grading.judging.evidence import Evidence, Remark
+from refgrad.grading.judging.examination import confront, examine
+from refgrad.grading.judging.narration import message
+from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Outcome, Verdict
+from refgrad.grading.plain_programs import faults_of_one_backward
+from refgrad.grading.search import Demonstration
+from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
+from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.native.engine import Engine, observe
+from refgrad.operators import operator_table
+from refgrad.oracles import CertifiedOracle
+from refgrad.scenario import Leaf, Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
 
 Kind: TypeAlias = Literal["features", "policies", "dtypes"]
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
 
 
 class ClaimError(UserError):
@@ -42,9 +61,9 @@ class Claim:
 PLAIN: Final = str.maketrans(":-", "__")
 
 STATEMENTS: Final[Mapping[Kind, str]] = MappingProxyType({
-    "features": "What the adapter says of {name} is so: {said}.",
-    "policies": "What the adapter's policy says is so: {said}.",
-    "dtypes": "What the adapter says of {name} is so: tensors may be of it, and values and gradients keep it.",
+    "features": "The adapter declares {name} correctly: {said}.",
+    "policies": "The policy of the adapter is correct: {said}.",
+    "dtypes": "The adapter declares {name} correctly: tensors may have this dtype, and values and gradients keep it.",
 })
 
 
@@ -65,3 +84,155 @@ def _read(kind: Kind) -> Iterator[Claim]:
             message = f"{path.name}: row {name!r}: {error}"
             raise ClaimError(message) from error
         yield Claim(kind, name, STATEMENTS[kind].format(name=name, said=said), scenarios)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheck(Check):
+    """Check of one claim, whether the adapter makes it or not."""
+
+    claim: Claim
+    level: Level = "MUST"
+
+    @property
+    def id(self) -> str:
+        """Id of the claim, ``claims/NAME``."""
+        return self.claim.id
+
+    @property
+    def statement(self) -> str:
+        """Statement of the claim."""
+        return self.claim.statement
+
+    def run(self, bench: Bench) -> Verdict:
+        """Return the verdict on a field of the policy, or on a feature or a dtype."""
+        return _of_policy(bench, self) if self.claim.kind == "policies" else _of_offer(bench, self)
+
+
+def observable(adapter: AnyAdapter) -> frozenset[str]:
+    """Return the features that an adapter's templates can show, declared or not."""
+    nested = {"double_backward"} if isinstance(adapter, FunctionalAdapter) else set()
+    return replace(adapter, lacks=frozenset()).features | {"arrays"} | nested
+
+
+def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
+    """Return the verdict on a feature or a dtype."""
+    name, adapter = check.claim.name, bench.engine.adapter
+    declared = name in adapter.features or name in adapter.dtypes
+    if not declared and name not in observable(adapter):
+        remark = Remark(text="the adapter does not say so, and has no template that shows it")
+        return bench.verdict(check, "unsupported", remark)
+    tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})
+    if not tried:
+        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+    every = [_Seen(scenario, examine(scenario, bench.engine)) for scenario in tried]
+    seen = [each for each in every if not each.lacks_array] or every
+    odd = next((each for each in seen if each.finding.outcome != "passed"), None)
+    if odd is not None and declared:
+        remedy = f"if there is none, {_said(name, adapter, there=False)}"
+        return _refuted(bench, check, odd, f"{name} is declared, but {odd.place}; {remedy}")
+    if odd is None and not declared:
+        told = f"{name} is there, and not declared: {_said(name, adapter, there=True)}"
+        return _undeclared(bench, check, told, [each.scenario for each in seen])
+    fact = None if declared else Remark(text=f"{name} is not there, as declared")
+    return bench.verdict(check, "passed", fact, examples=len(seen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A scenario and its finding."""
+
+    scenario: Scenario
+    finding: Finding
+
+    @property
+    def place(self) -> str:
+        """Description of the finding and its step, empty without a fact."""
+        evidence = self.finding.evidence
+        return "" if evidence is None else message(evidence, self.scenario)
+
+    @property
+    def lacks_array(self) -> bool:
+        """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
+        shown = self.scenario.steps[: self.finding.step][-1:]
+        return self.finding.outcome == "unsupported" and any(isinstance(step, Leaf) for step in shown)
+
+
+def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, told: str) -> Verdict:
+    """Return the verdict on something that is declared and does not work, unless an operator is to blame."""
+    for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
+        if examine(alone(name), bench.engine).failed:
+            remark = Remark(text=f"cannot be judged: {name} fails by itself")
+            return bench.verdict(check, "inconclusive", remark, cause=f"operators/{name}")
+    outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
+    shown = bench.shown(check, Demonstration(seen.scenario, replace(seen.finding, outcome=outcome)), examples=1)
+    return replace(shown, message=told)
+
+
+def _undeclared(bench: Bench, check: ClaimCheck, told: str, scenarios: Sequence[Scenario]) -> Verdict:
+    """Return the verdict on something that works and is not declared."""
+    shown = bench.shown(check, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
+    return replace(shown, message=told, evidence=Evidence(Remark(text=told)), level="SHOULD")
+
+
+def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[str]) -> list[Scenario]:
+    """Return the scenarios that need only these features and operators that the engine has."""
+    return [s for s in scenarios if required_features(s) <= features and s.operators <= engine.operators.keys()]
+
+
+def _said(name: str, adapter: AnyAdapter, *, there: bool) -> str:
+    """Return advice on how to declare that a feature or dtype is there, or is not."""
+    if name in adapter.lacks:
+        return f"take {name!r} out of lacks"
+    if name in adapter.dtypes:
+        return f"leave {name!r} out of dtypes"
+    if name == "arrays":
+        return f"say `scalars_only = {str(not there).lower()}`"
+    if name == "double_backward" and isinstance(adapter, FunctionalAdapter):
+        return f"say `nests = {str(there).lower()}`"
+    return f"take {name!r} out of lacks" if there else f"put {name!r} into lacks"
+
+
+def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
+    """Return the verdict on a field of the policy.
+
+    Each of its values, the most demanding first, is compared with what the engine does.
+    """
+    name, engine = check.claim.name, bench.engine
+    if not isinstance(engine.adapter, TapeAdapter):
+        return bench.lacks(check, "tape")
+    given = engine.adapter.policy
+    policies = {value: replace(given, **{name: value}) for value in get_args(get_type_hints(Policy)[name])}
+    scenarios = [s for s in check.claim.scenarios if _tells(s, engine, policies.values())]
+    if not scenarios:
+        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+    seen = {value: _worst_under(policy, scenarios, engine) for value, policy in policies.items()}
+    agreeing = [value for value, worst in seen.items() if worst.finding.outcome == "passed"]
+    said = getattr(given, name)
+    if said not in agreeing:
+        advised = agreeing and not faults_of_one_backward(engine)
+        other = f"; it does as {name}={agreeing[0]!r} says" if advised else ""
+        return _refuted(bench, check, seen[said], f"the policy says {name}={said!r}, but {seen[said].place}{other}")
+    if agreeing[0] != said:
+        told = f"the policy says {name}={said!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"
+        return _undeclared(bench, check, told, scenarios)
+    return bench.verdict(check, "passed", examples=len(scenarios))
+
+
+def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> _Seen:
+    """Return the scenario with the worst finding if the engine had this policy."""
+    found = []
+    for scenario in scenarios:
+        lowered = lower(scenario, policy)
+        oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
+        finding = confront(lowered.predictions, observe(scenario, engine), oracle, engine.adapter)
+        found.append(_Seen(scenario, finding))
+    return min(found, key=lambda seen: OUTCOMES.index(seen.finding.outcome))
+
+
+def _tells(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bool:
+    """Return True if the engine has all that a scenario needs, including errors that are expected under some policy."""
+    adapter = engine.adapter
+    due = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
+    needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}
+    offered = needed <= adapter.features and scenario.operators <= engine.operators.keys()
+    return offered and not due & adapter.lacks and not _Seen(scenario, examine(scenario, engine)).lacks_array

@@ -61,7 +61,7 @@ def without_unused(program: str, language: str, *, asserts: bool) -> str:
     Where it differentiates functions, results that only a function of the same name uses go, too, and all that nothing
     reads if it ``asserts`` a number. A tape knows all results.
     """
-    forms = FORMS[language]
+    forms = FORMS.get(language, Forms())
     lines = [line for line in program.splitlines() if not forms.refusal.match(line)]
     if len(lines) > MOST_LINES:
         return program

@@ -13,7 +13,7 @@ from refgrad.generation import Profile, double_backward_scenario, second_order_s
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.isolation.seedless import without_seeds
+from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.checks.operators.derivatives import SecondOrderCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviour_checks import BehaviourCheck

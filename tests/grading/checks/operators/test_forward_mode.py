@@ -12,8 +12,7 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.operators.derivatives import OperatorCheck
-from refgrad.grading.checks.operators.rules import ForwardModeCheck
+from refgrad.grading.checks.operators.derivatives import ForwardModeCheck, OperatorCheck
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.report.document import read_document
+from refgrad.report.document import read_report
 from refgrad.report.findings import scripts
 from refgrad.report.findings.tidying import pieces, tidied
 from refgrad.report.findings.tidying.functions import natural
@@ -159,7 +159,7 @@ def test_a_program_stays(program: str) -> None:
 
 
 def test_programs_of_reports_stay_natural() -> None:
-    documents = [read_document(REPORTS / f"{engine}.json") for engine in ("autograd", "jax")]
+    documents = [read_report(REPORTS / f"{engine}.json") for engine in ("autograd", "jax")]
     programs = [script.program for document in documents for script in scripts(document)]
     asking = [text for text in programs if "jax.grad(" in text or "autograd.grad(" in text]
     assert asking

@@ -1,1 +1,0 @@
-"""What else can be asked of a gradient: its own gradient, forward mode, and batches of cotangents."""

@@ -1,1 +1,0 @@
-"""``refgrad grade``: a pytest session, a summary, and an exit status."""

@@ -1,0 +1,136 @@
+"""``refgrad report``, ``confirm`` and ``diff``: write pages about reports, run their programs, and compare them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+import click
+
+from refgrad.cli.failure import Failure, Status, told_in_one_line
+from refgrad.native.text import plain_line, plain_text
+from refgrad.report.comparison import Difference, comparison_text, differences
+from refgrad.report.confirmation import confirm as confirm_script
+from refgrad.report.document import Report, read_report
+from refgrad.report.findings import scripts
+
+
+def write_reports(folders: Sequence[Path]) -> None:
+    """Write the pages of each folder, and print their number."""
+    from refgrad.report.pages import write_pages
+
+    for folder in folders:
+        with told_in_one_line():
+            written = write_pages(folder)
+        pages = sum(path.suffix == ".md" for path in written)
+        click.echo(
+            f"{folder}: {pages} pages and {len(written) - pages} scripts of findings; begin with {folder / 'README.md'}"
+        )
+
+
+def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) -> None:
+    """Write the site of the last folder, with the changes since the earlier ones, and print its first page.
+
+    The documents in the folder ``docs`` become pages of it, too.
+    """
+    from refgrad.report.site import write_site
+
+    *earlier, newest = folders
+    with told_in_one_line():
+        written = write_site(newest, target, earlier, docs)
+    click.echo(f"{target}: {len(written)} pages; begin with {written[0]}")
+
+
+CLAIMS: Final = "claims/"
+"""Prefix of the checks of the claims of an engine file, which no program demonstrates."""
+
+WARNING: Final = (
+    "Running {count} programs that stand in {path}, as they are: interrupt this if you do not trust the file."
+)
+
+NOTHING_RUN: Final = "nothing of {path} could be run: name the interpreter that has the engine with --python"
+
+
+def confirm_reports(reports: Sequence[Path], python: str) -> Status:
+    """Run the program of each finding, print the findings that are not confirmed, and return FAILED for any."""
+    odd = 0
+    for path in reports:
+        counts: Counter[str] = Counter()
+        found = [script for script in scripts(read_report(path)) if not script.verdict.id.startswith(CLAIMS)]
+        if found:
+            click.echo(WARNING.format(count=len(found), path=path), err=True)
+        for script in found:
+            with told_in_one_line():
+                confirmation = confirm_script(script, python)
+            counts[confirmation.answer] += 1
+            if confirmation.answer != "confirmed":
+                click.echo(f"{script.verdict.id}: {confirmation.answer}")
+                click.echo(f"  the report:  {script.sentence}")
+                shown = plain_text(confirmation.shown or "ends without an error")
+                click.echo("  its program: " + shown.replace("\n", "\n               "))
+        if found and counts["could not be run"] == len(found) and found[0].file_name.endswith(".py"):
+            click.echo(NOTHING_RUN.format(path=path), err=True)
+        odd += len(found) - counts["confirmed"]
+        told = ", ".join(f"{count} {answer}" for answer, count in sorted(counts.items()))
+        click.echo(f"{path}: {len(found)} findings" + (f", {told}" if told else ""))
+    return Status.FAILED if odd else Status.PASSED
+
+
+FailOn = Literal["nothing", "regression", "any"]
+
+FAILS_ON: Final[Mapping[FailOn, Callable[[Difference], bool]]] = MappingProxyType({
+    "nothing": lambda _: False,
+    "regression": lambda difference: difference.is_regression,
+    "any": lambda _: True,
+})
+"""For each value of ``--fail-on``, the differences for which the exit status is 1."""
+
+
+def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) -> Status:
+    """Print the differences between reports, or folders of reports with the same names, and return the exit status."""
+    failed = False
+    documents = []
+    with told_in_one_line():
+        for name in _gone(old, new):
+            failed |= fail_on != "nothing"
+            click.echo(f"{plain_line(name)} is in {old} and not in {new}", err=True)
+        for before, after in _pairs(old, new):
+            first, second = read_report(before), read_report(after)
+            found = differences(first, second)
+            failed |= any(map(FAILS_ON[fail_on], found))
+            documents.append(_document(first, second, [each.to_json() for each in found]))
+            if not as_json:
+                click.echo(comparison_text(first, second, found) + "\n")
+    if as_json:
+        click.echo(json.dumps(documents, indent=1))
+    return Status.FAILED if failed else Status.PASSED
+
+
+def _gone(old: Path, new: Path) -> list[str]:
+    """Return the names of reports that the older folder has and the newer one lacks."""
+    return sorted(path.name for path in old.glob("*.json") if new.is_dir() and not (new / path.name).exists())
+
+
+def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:
+    """Return the pairs of reports to compare. Raises Failure for a file and a folder, or if no name is in both."""
+    if not old.is_dir() and not new.is_dir():
+        return [(old, new)]
+    if not (old.is_dir() and new.is_dir()):
+        raise Failure(f"{old} and {new}: give two reports, or two folders of reports", Status.WRONG_USAGE)
+    names = sorted({path.name for path in old.glob("*.json")} & {path.name for path in new.glob("*.json")})
+    if not names:
+        raise Failure(f"{old} and {new} have no report of the same name", Status.WRONG_USAGE)
+    return [(old / name, new / name) for name in names]
+
+
+def _document(old: Report, new: Report, found: list[dict[str, Any]]) -> dict[str, Any]:
+    identity = {
+        when: {"engine": plain_line(each.engine["name"]), "version": plain_line(each.engine["version"])}
+        | {"refgrad": each.refgrad, "profile": each.profile, "seed": each.seed}
+        for when, each in (("old", old), ("new", new))
+    }
+    return identity | {"differences": found}

@@ -1,1 +1,0 @@
-"""Output for users: printed tensors, and graphs as text, as Graphviz source and as SVG."""

@@ -1,0 +1,478 @@
+"""Lifecycles: random sequences of steps that build graphs, change tensors, run backward and release graphs.
+
+The generator does not decide which steps fail or what each step must show: its results are only guaranteed to be
+scenarios. Numbers stay of moderate size, by bounds that are kept for every piece of memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from refgrad.generation.choices import Choices, SeededChoices
+from refgrad.generation.draft.application import random_array
+from refgrad.generation.draft.draft import Draft, Memory, Value
+from refgrad.generation.profile import Profile
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Grad, Leaf, Read, Scenario, Slice, ZeroGrad
+from refgrad.scenario.steps.kinds import (
+    WRITES,
+    Action,
+    Delete,
+    Detach,
+    Enter,
+    Hook,
+    Leave,
+    RequireGrad,
+    RetainGrad,
+    StopRequiringGrad,
+    Unhook,
+    Write,
+)
+
+LARGEST: Final = 20.0
+"""Largest magnitude of a number in a lifecycle, except for intermediate results of writes."""
+
+ALL_FEATURES: Final = frozenset({
+    "arrays", "seed", "retain_graph", "zero_grad", "zero_grad_to_zeros", "double_backward", "detach", "no_grad",
+    "enable_grad", "set_requires_grad", "in_place", "in_place_at_index", "hooks", "unhook", "retain_grad",
+    "read_requires_grad", "read_is_leaf", "read_recorded",
+})  # fmt: skip
+"""Features that steps of a lifecycle may need."""
+
+LIFECYCLE_OPERATORS: Final = frozenset({
+    "add", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sin", "subtract", "sum", "tanh",
+})  # fmt: skip
+"""Operators that lifecycles apply, for which it is known what they save."""
+
+NUMBERS: Final = (-2.0, 2.0)
+"""Range of the numbers of leaves and seeds."""
+
+UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
+    "sin": lambda _, __: 1.0,
+    "tanh": lambda _, __: 1.0,
+    "exp": lambda bound, _: math.exp(bound),
+    "negative": lambda bound, _: bound,
+    "sum": lambda bound, size: bound * size,
+    "mean": lambda bound, _: bound,
+})
+"""Operators of one argument, with the bound of their results, given a bound of the argument and its size."""
+
+BINARY: Final = ("add", "subtract", "multiply", "multiply")
+"""Operators of two arguments. A repeated one is more likely."""
+
+REDUCING: Final = frozenset({"sum", "mean"})
+
+LATEST: Final = 6
+"""Number of latest values among which the output of a recorded gradient is drawn."""
+
+Index: TypeAlias = tuple[AttributeValue, ...]
+
+FEWEST: Final = 3
+"""Number of values up to which none is deleted."""
+
+SHAPES: Final[tuple[Shape, ...]] = ((), (2,), (2,), (3,), (2, 2))
+"""Shapes of leaves. A repeated shape is more likely."""
+
+
+def lifecycle_profile(
+    *,
+    features: frozenset[str] = ALL_FEATURES,
+    operators: frozenset[str] = LIFECYCLE_OPERATORS,
+    length: tuple[int, int] = (6, 36),
+    misuse: float = 0.15,
+) -> Profile:
+    """Return a profile of lifecycles for an engine that has these features."""
+    return Profile(
+        features=features - {"arrays", "seed"},
+        scalars_only="arrays" not in features,
+        seeds="seed" in features,
+        operators=operators,
+        length=length,
+        misuse=misuse,
+    )
+
+
+LIFECYCLE: Final = lifecycle_profile()
+
+
+def some_value(draft: Draft, values: Sequence[Value] | None = None) -> Value:
+    """Return one of these values, or of all in scope. Late ones and touched ones are more likely."""
+    offered = draft.values if values is None else values
+    touched = [value for value in offered if value.touched]
+    return draft.choices.choice([*offered[-3:], *offered[-3:], *offered, *touched, *touched])
+
+
+def recorded_values(draft: Draft) -> list[Value]:
+    """Return the values in scope that require grad."""
+    return [value for value in draft.values if value.requires_grad]
+
+
+def misuses(draft: Draft) -> bool:
+    """Return True, with the probability in the profile, to choose something that is likely to fail."""
+    return draft.choices.boolean(draft.profile.misuse)
+
+
+def new_name(draft: Draft, stem: str) -> str:
+    """Return an unused name. Tensors and hooks are numbered together."""
+    return f"{stem}{len(draft.leaves) + len(draft.results) + len(draft.hooks) + 1}"
+
+
+def random_constant(draft: Draft, shape: Shape) -> Constant:
+    """Return random numbers for a leaf or a seed."""
+    return Constant.of(random_array(draft.choices, *NUMBERS, shape, draft.profile.dtype), draft.profile.dtype)
+
+
+def add_leaf(draft: Draft, *, requires_grad: bool) -> None:
+    """Add a leaf of the base shape, or sometimes a scalar."""
+    shape = draft.base if draft.choices.boolean(0.8) else ()
+    step = Leaf(new_name(draft, "x"), random_constant(draft, shape), requires_grad)
+    value = Value(shape, requires_grad, Memory(*NUMBERS), is_leaf=True, differentiable=requires_grad)
+    draft.define(value, step)
+
+
+def add_another_leaf(draft: Draft) -> None:
+    """Add a leaf that may require grad."""
+    add_leaf(draft, requires_grad=draft.choices.boolean(0.7))
+
+
+def add_result(draft: Draft, operator: str, operands: tuple[Value, ...], shape: Shape, bound: float) -> None:
+    """Apply an operator whose result has this shape, and entries of a magnitude up to ``bound``."""
+    requires_grad = draft.records and any(operand.requires_grad for operand in operands)
+    step = Apply(new_name(draft, "a"), operator, tuple(operand.name for operand in operands))
+    draft.define(Value(shape, requires_grad, Memory.up_to(bound)), step)
+
+
+def apply_unary(draft: Draft) -> None:
+    """Apply an operator of one argument, if there is one whose result is not too large."""
+    operand = some_value(draft)
+    bounds = {name: bound(operand.memory.bound, math.prod(operand.shape)) for name, bound in UNARY.items()}
+    possible = [name for name, bound in bounds.items() if draft.profile.allows(name) and bound <= LARGEST]
+    if not possible:
+        return
+    operator = draft.choices.choice(possible)
+    add_result(draft, operator, (operand,), () if operator in REDUCING else operand.shape, bounds[operator])
+
+
+def apply_binary(draft: Draft) -> None:
+    """Apply an operator to two values, of which one may be a scalar, unless its result is too large."""
+    x, y = some_value(draft), some_value(draft)
+    offered = [operator for operator in BINARY if draft.profile.allows(operator)]
+    if not offered:
+        return
+    operator = draft.choices.choice(offered)
+    bound = x.memory.bound * y.memory.bound if operator == "multiply" else x.memory.bound + y.memory.bound
+    if bound <= LARGEST:
+        add_result(draft, operator, (x, y), max(x.shape, y.shape, key=len), bound)
+
+
+def apply_matmul(draft: Draft) -> None:
+    """Multiply two vectors or two square matrices, unless the product is too large."""
+    shape = draft.base
+    fitting = [value for value in draft.values if value.shape == shape]
+    if not shape or not fitting or not draft.profile.allows("matmul"):
+        return
+    x, y = draft.choices.choice(fitting), draft.choices.choice(fitting)
+    bound = shape[-1] * x.memory.bound * y.memory.bound
+    if bound <= LARGEST:
+        add_result(draft, "matmul", (x, y), shape if len(shape) > 1 else (), bound)
+
+
+def add_view(draft: Draft) -> None:
+    """Reshape a value to its own shape, for which some engines return a view."""
+    x = some_value(draft)
+    if not draft.profile.allows("reshape"):
+        return
+    step = Apply(new_name(draft, "v"), "reshape", (x.name,), (("shape", x.shape),))
+    draft.define(Value(x.shape, x.requires_grad and draft.records, x.memory), step)
+    x.memory.viewed = True
+
+
+def detach(draft: Draft) -> None:
+    """Detach a value."""
+    source = some_value(draft)
+    source.touched = True
+    step = Detach(new_name(draft, "d"), source.name)
+    draft.define(Value(source.shape, requires_grad=False, memory=source.memory), step)
+
+
+def backward(draft: Draft) -> None:
+    """Run backward from a value that requires grad, or rarely from any value."""
+    usable = recorded_values(draft)
+    backward_from(draft, some_value(draft) if misuses(draft) or not usable else some_value(draft, usable))
+
+
+def backward_again(draft: Draft) -> None:
+    """Run backward from a value from which a backward started before, if there is one."""
+    started = [value for value in draft.values if value.started]
+    if started:
+        backward_from(draft, draft.choices.choice(started))
+
+
+def backward_from(draft: Draft, output: Value) -> None:
+    """Run backward from this value, with or without a seed, and with or without ``retain_graph``."""
+    retain_graph = "retain_graph" in draft.profile.features and draft.choices.boolean(0.6)
+    output.started = output.touched = True
+    draft.steps.append(Backward(output.name, _seed(draft, output), retain_graph))
+
+
+def backward_from_loss(draft: Draft) -> None:
+    """Reduce a value to a scalar and run backward from it."""
+    operand = some_value(draft, recorded_values(draft) or None)
+    offered = [operator for operator in ("sum", "sum", "mean") if draft.profile.allows(operator)]
+    if offered:
+        bound = operand.memory.bound * math.prod(operand.shape)
+        add_result(draft, draft.choices.choice(offered), (operand,), (), bound)
+    recorded = offered and (draft.values[-1].requires_grad or misuses(draft))
+    backward_from(draft, draft.values[-1] if recorded else operand)
+
+
+def record_gradient(draft: Draft) -> None:
+    """Record a gradient of a result by a leaf."""
+    leaves = [value for value in draft.values if value.differentiable]
+    usable = [value for value in recorded_values(draft) if not value.is_leaf]
+    if leaves and usable:
+        output, leaf = draft.choices.choice(usable[-LATEST:]), draft.choices.choice(leaves)
+        step = Grad(new_name(draft, "h"), output.name, leaf.name, _seed(draft, output))
+        draft.define(Value(leaf.shape, requires_grad=True, memory=Memory.up_to(LARGEST, viewed=True)), step)
+
+
+def _seed(draft: Draft, output: Value) -> Constant | None:
+    if not draft.profile.seeds:
+        return None
+    if misuses(draft) and draft.choices.boolean(0.3):
+        return random_constant(draft, _unfit_shape(output.shape)) if draft.choices.boolean(0.5) else None
+    return random_constant(draft, output.shape) if output.shape or draft.choices.boolean(0.3) else None
+
+
+def _unfit_shape(shape: Shape) -> Shape:
+    return () if shape == (2,) else (2,)
+
+
+def overwrite(draft: Draft) -> None:
+    """Overwrite a tensor that may change, or a part of it, with a value that fits; rarely, any tensor with any value.
+
+    Memory that is viewed is not written to: the effect is unspecified, and PyTorch 2.13 crashes on some such writes.
+    """
+    misused = misuses(draft)
+    targets = [value for value in draft.values if not value.memory.viewed and (misused or _may_change(value, draft))]
+    if not targets:
+        return
+    target = some_value(draft, targets)
+    index = _index(draft, target.shape)
+    operand = some_value(draft, [value for value in draft.values if misused or _fits(value.shape, target.shape, index)])
+    possible = [action for action in WRITES if _bound(action, target, operand) <= LARGEST]
+    if possible and operand.memory.bound <= LARGEST:
+        _write(draft, target, draft.choices.choice(possible), operand, index)
+
+
+def _may_change(value: Value, draft: Draft) -> bool:
+    return not (draft.records and value.is_leaf and value.requires_grad)
+
+
+def _fits(operand: Shape, target: Shape, index: Index | None) -> bool:
+    return not operand or (index is None and operand == target)
+
+
+def _bound(action: Action, target: Value, operand: Value) -> float:
+    """Return a bound on the magnitude of the result. It is too large for a copy of a tensor onto itself."""
+    match action:
+        case "add":
+            return target.memory.bound + operand.memory.bound
+        case "multiply":
+            return target.memory.bound * operand.memory.bound
+    return LARGEST + 1 if operand is target else operand.memory.bound
+
+
+def _write(draft: Draft, target: Value, action: Action, operand: Value, index: Index | None) -> None:
+    draft.steps.append(Write(target.name, action, operand.name, index))
+    target.touched = True
+    target.memory.grow(_bound(action, target, operand))
+    if draft.records and operand.requires_grad:
+        target.requires_grad, target.is_leaf = True, False
+
+
+def _index(draft: Draft, shape: Shape) -> Index | None:
+    """Return the index of a part of a tensor that has axes, if there are scalars, which fit any part, or None."""
+    offered = "in_place_at_index" in draft.profile.features and any(not value.shape for value in draft.values)
+    if not shape or not offered or draft.choices.boolean(0.5):
+        return None
+    items: Sequence[AttributeValue] = (0, 1, Slice(None, 1), Slice(1, None))
+    return (draft.choices.choice(items),)
+
+
+def add_hook(draft: Draft) -> None:
+    """Add a hook to a gradient, often to one that has a hook already, since the order of several matters."""
+    usable = recorded_values(draft)
+    hooked = [value for value in usable if value.name in draft.hooks.values()]
+    if hooked and draft.choices.boolean(0.4):
+        usable = hooked
+    hook_into(draft, some_value(draft) if misuses(draft) or not usable else some_value(draft, usable))
+
+
+def hook_into(draft: Draft, value: Value) -> None:
+    """Add a hook to the gradient of a tensor, which observes or scales it."""
+    factor = draft.choices.choice([None, None, 2.0, -0.5])
+    hook = new_name(draft, "g")
+    draft.steps.append(Hook(hook, value.name, factor))
+    draft.hooks[hook] = value.name
+    value.touched = True
+
+
+def remove_hook(draft: Draft) -> None:
+    """Remove a hook, which may have been removed already."""
+    if draft.hooks:
+        draft.steps.append(Unhook(draft.choices.choice([*draft.hooks])))
+
+
+def change_hooks(draft: Draft) -> None:
+    """Add hooks to one gradient and remove some of its hooks, in any order, then run backward."""
+    usable = recorded_values(draft)
+    if not usable:
+        return
+    value = some_value(draft, usable)
+    for _ in draft.choices.repeat(2, 5):
+        hooks = [hook for hook, tensor in draft.hooks.items() if tensor == value.name]
+        if hooks and draft.choices.boolean(0.5):
+            draft.steps.append(Unhook(draft.choices.choice(hooks)))
+        else:
+            hook_into(draft, value)
+    backward_from(draft, value)
+
+
+def retain_grad(draft: Draft) -> None:
+    """Retain the gradient of a result, or rarely of any value."""
+    usable = [value for value in recorded_values(draft) if not value.is_leaf]
+    value = some_value(draft) if misuses(draft) or not usable else some_value(draft, usable)
+    draft.steps.append(RetainGrad(value.name))
+    value.touched = True
+
+
+def enter_region(draft: Draft) -> None:
+    """Enter a region that records nothing, or, if the engine has them, one that records."""
+    both = ["no_grad", "no_grad", "enable_grad"] if "enable_grad" in draft.profile.features else ["no_grad"]
+    mode = draft.choices.choice(both)
+    draft.steps.append(Enter("no_grad" if mode == "no_grad" else "enable_grad"))
+    draft.regions.append(mode == "enable_grad")
+
+
+def leave_region(draft: Draft) -> None:
+    """Leave the innermost region, if there is one, perhaps by an error."""
+    if draft.regions:
+        draft.steps.append(Leave(draft.choices.boolean(0.4)))
+        draft.regions.pop()
+
+
+def update(draft: Draft) -> None:
+    """Overwrite a tensor while nothing is recorded, as optimizers do."""
+    draft.steps.append(Enter("no_grad"))
+    draft.regions.append(False)
+    overwrite(draft)
+    leave_region(draft)
+
+
+def toggle_requires_grad(draft: Draft) -> None:
+    """Change whether a leaf, or rarely any value, requires grad."""
+    leaves = [value for value in draft.values if value.is_leaf]
+    value = some_value(draft) if misuses(draft) else draft.choices.choice(leaves or draft.values)
+    value.touched = True
+    if value.requires_grad:
+        draft.steps.append(StopRequiringGrad(value.name))
+        value.requires_grad, value.differentiable = not value.is_leaf, False
+    else:
+        draft.steps.append(RequireGrad(value.name))
+        value.requires_grad = value.is_leaf = value.differentiable = True
+
+
+def delete(draft: Draft) -> None:
+    """Delete the name of a value, unless there are few values."""
+    if len(draft.values) > FEWEST:
+        value = some_value(draft)
+        draft.steps.append(Delete(value.name))
+        draft.values.remove(value)
+
+
+def zero_grad(draft: Draft) -> None:
+    """Reset the gradient of a leaf, or rarely of any value."""
+    to_zeros = "zero_grad_to_zeros" in draft.profile.features and draft.choices.boolean(0.4)
+    leaves = [value for value in draft.values if value.is_leaf and value.requires_grad]
+    chosen = some_value(draft, None if misuses(draft) or not leaves else leaves)
+    draft.steps.append(ZeroGrad(chosen.name, to_zeros))
+
+
+def read(draft: Draft) -> None:
+    """Read a gradient, a value or a flag."""
+    what = draft.choices.choice(["grad", "grad", "value", *_flags(draft)])
+    draft.steps.append(_reading(what, some_value(draft).name))
+
+
+def read_everything(draft: Draft) -> None:
+    """Read the gradient, the value and the flags of every tensor, and the gradients that every hook received."""
+    flags = _flags(draft)
+    for value in draft.values:
+        draft.steps += [_reading(what, value.name) for what in ("grad", "value", *flags)]
+    draft.steps += [_reading("hook", hook) for hook in draft.hooks]
+
+
+def _flags(draft: Draft) -> list[str]:
+    return [what for what in ("requires_grad", "is_leaf", "recorded") if f"read_{what}" in draft.profile.features]
+
+
+def _reading(what: str, name: str) -> Read:
+    return Read.from_json({"what": what, "name": name})
+
+
+ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Draft], None]], ...]] = (
+    (frozenset(), 6, apply_unary),
+    (frozenset(), 6, apply_binary),
+    (frozenset({"arrays"}), 1, apply_matmul),
+    (frozenset({"arrays"}), 1, add_view),
+    (frozenset(), 1, add_another_leaf),
+    (frozenset(), 5, backward_from_loss),
+    (frozenset(), 2, backward),
+    (frozenset(), 3, backward_again),
+    (frozenset({"double_backward"}), 1, record_gradient),
+    (frozenset({"detach"}), 2, detach),
+    (frozenset({"no_grad"}), 3, enter_region),
+    (frozenset({"no_grad"}), 4, leave_region),
+    (frozenset({"set_requires_grad"}), 2, toggle_requires_grad),
+    (frozenset(), 1, delete),
+    (frozenset({"in_place"}), 6, overwrite),
+    (frozenset({"in_place", "no_grad"}), 2, update),
+    (frozenset({"hooks"}), 2, add_hook),
+    (frozenset({"hooks", "unhook"}), 1, change_hooks),
+    (frozenset({"hooks", "unhook"}), 1, remove_hook),
+    (frozenset({"retain_grad"}), 2, retain_grad),
+    (frozenset({"zero_grad"}), 2, zero_grad),
+    (frozenset(), 2, read),
+)
+"""Actions, each with the features that it needs and its weight among all actions."""
+
+
+def lifecycle_scenario(seed: int, profile: Profile = LIFECYCLE) -> Scenario:
+    """Return the lifecycle generated from a seed, which is the same on every machine."""
+    return generate_lifecycle(SeededChoices(seed), profile)
+
+
+def generate_lifecycle(choices: Choices, profile: Profile) -> Scenario:
+    """Return a lifecycle generated from these choices."""
+    draft = Draft(profile, () if profile.scalars_only else choices.choice(SHAPES), choices)
+    add_leaf(draft, requires_grad=True)
+    for _ in choices.repeat(0, 2):
+        add_leaf(draft, requires_grad=choices.boolean(0.6))
+    actions = [action for needed, weight, action in ACTIONS if needed <= profile.offered for _ in range(weight)]
+    for _ in choices.repeat(*profile.length):
+        choices.choice(actions)(draft)
+    _finish(draft)
+    return draft.scenario
+
+
+def _finish(draft: Draft) -> None:
+    """Leave all regions, often run backward once more, and read everything that can be read."""
+    while draft.regions:
+        leave_region(draft)
+    if draft.choices.boolean(0.7):
+        draft.choices.choice([backward_from_loss, backward, backward_again])(draft)
+    read_everything(draft)

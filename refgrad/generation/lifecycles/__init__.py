@@ -1,1 +1,0 @@
-"""Lifecycles: random sequences of steps that build graphs, change tensors, run backward and release graphs."""

@@ -1,1 +1,0 @@
-"""Scenarios of one operator that every run tries, whatever its seed."""

@@ -1,0 +1,177 @@
+"""Fixed scenarios of one operator in which one entry of one operand is an exceptional number.
+
+Exceptional numbers are NaN, the infinities, a subnormal number, the largest finite number and -0.0. All other entries
+are ordinary, which shows what the exceptional one affects.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.generation.choices import SeededChoices
+from refgrad.generation.draft.application import apply_afresh
+from refgrad.generation.draft.backward_calls import completed
+from refgrad.generation.draft.draft import Draft
+from refgrad.generation.profile import STANDARD, Profile
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
+from refgrad.operators import Operator, operator_table
+from refgrad.operators.structure import Shape
+from refgrad.scenario import Constant, Leaf, Scenario
+from refgrad.scenario.formats import FLOAT64
+from refgrad.scenario.rewrite import with_values
+
+SUBNORMAL: Final = 2.0**-1023
+"""A subnormal number whose reciprocal is finite."""
+
+LARGEST: Final = FLOAT64.largest
+
+NOT_FINITE: Final = (math.nan, math.inf, -math.inf)
+FINITE: Final = (SUBNORMAL, LARGEST, -0.0)
+
+SHAPES: Final[tuple[Shape, ...]] = ((2, 3), (3,), (2, 2), (3, 3), (2, 2, 2))
+"""Shapes that are tried in turn until the operator admits one."""
+
+ATTEMPTS: Final = 40
+"""Largest number of scenarios of an operator that are drawn."""
+
+BASES: Final = 2
+"""Largest number of scenarios of an operator with attributes. An operator without attributes has one."""
+
+LARGEST_SIZE: Final = 36
+"""Largest number of entries of an array."""
+
+NUDGE: Final = 1 / 64
+"""Relative change of an entry that shows whether a result depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One entry of one operand, in a scenario of ordinary numbers."""
+
+    base: Scenario
+    leaf: str
+    entry: int
+    matters: bool = True
+    """True if the result of the operator depends on the entry."""
+    first: bool = True
+    """True if the scenario is the first one of the operator."""
+
+    @property
+    def number(self) -> float:
+        """Ordinary number at this position."""
+        return float(self._array.flat[self.entry])
+
+    @property
+    def others(self) -> npt.NDArray[np.float64]:
+        """All other numbers of the operands, as a 1-d array."""
+        numbers = (leaf.value.to_numpy() for leaf in self.base.leaves if leaf.value.dtype != "bool")
+        rest = [array.ravel() for array in numbers]
+        return np.concatenate([*rest, np.delete(self._array.ravel(), self.entry)])
+
+    @property
+    def _array(self) -> npt.NDArray[np.float64]:
+        leaf = self.base.definitions[self.leaf]
+        assert isinstance(leaf, Leaf)
+        return leaf.value.to_numpy()
+
+    def holding(self, number: float) -> Scenario:
+        """Return the scenario with another number at this position."""
+        array = self._array.copy()
+        array.flat[self.entry] = number
+
+        def value(leaf: Leaf) -> Constant:
+            return Constant.of(array) if leaf.name == self.leaf else leaf.value
+
+        return Scenario(with_values(self.base.steps, value))
+
+    def found_in(self, smaller: Scenario) -> Place | None:
+        """Return the position in a scenario with fewer numbers, none of them new; None if it is not unique."""
+        known = {float(self.number), *self.others.tolist()}
+        leaves = [leaf for leaf in smaller.leaves if leaf.value.dtype != "bool"]
+        given = [(leaf.name, n, x) for leaf in leaves for n, x in enumerate(leaf.value.to_numpy().ravel().tolist())]
+        here = [(name, entry) for name, entry, number in given if number == self.number]
+        if len(here) != 1 or not known.issuperset(number for _, _, number in given):
+            return None
+        return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
+
+    def moved_to(self, scenario: Scenario) -> Place:
+        """Return the same position in another scenario with the same leaves."""
+        return replace(self, base=scenario)
+
+
+@lru_cache(maxsize=1024)
+def exceptional_places(operator: str, profile: Profile = STANDARD, bases: int = BASES) -> tuple[Place, ...]:
+    """Return the positions of exceptional numbers: in each operand one that the result depends on, and one that not."""
+    row = operator_table()[operator]
+    return tuple(
+        replace(place, first=not number)
+        for number, base in enumerate(_bases(row, profile, bases if row.attributes else 1))
+        for leaf in base.leaves
+        if leaf.requires_grad
+        for place in _places(base, leaf)
+    )
+
+
+def _bases(row: Operator, profile: Profile, wanted: int) -> list[Scenario]:
+    """Return up to ``wanted`` scenarios without zeros and equal numbers, with one leaf for each operand."""
+    plain = replace(
+        profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0, empty=0.0, edges=0.0,
+        largest_size=LARGEST_SIZE, dimensions=(2, 3),
+    )  # fmt: skip
+    found = dict[Scenario, None]()
+    for seed in range(ATTEMPTS):
+        base = _drawn(row, plain, seed)
+        if base is not None:
+            found[base] = None
+        if len(found) == wanted:
+            break
+    return list(found)
+
+
+def _drawn(row: Operator, profile: Profile, seed: int) -> Scenario | None:
+    shape = SHAPES[seed % len(SHAPES)] if profile.rank else ()
+    draft = Draft(profile, shape, SeededChoices(seed))
+    with np.errstate(all="ignore"):
+        drawn = completed(draft) if apply_afresh(draft, row) else None
+    return drawn if drawn is not None and _is_ordinary(drawn) else None
+
+
+def _is_ordinary(scenario: Scenario) -> bool:
+    (first, *_) = scenario.applications
+    arrays = [leaf.value.to_numpy() for leaf in scenario.leaves if leaf.value.dtype != "bool"]
+    numbers = np.concatenate([array.ravel() for array in arrays])
+    distinct = len(set(first.arguments)) == len(first.arguments) and len(np.unique(numbers)) == len(numbers)
+    return distinct and all(array.size and np.all(array) for array in arrays)
+
+
+def _places(base: Scenario, leaf: Leaf) -> Iterator[Place]:
+    """Yield an entry of a leaf that the result depends on, if possible not the first one, and one that it does not."""
+    size = leaf.value.size
+    entries = [*range(1, size), 0]
+    given = [Place(base, leaf.name, entry) for entry in entries]
+    matters = {place.entry: _matters(place) for place in given}
+    yield from [place for place in given if matters[place.entry]][:1]
+    yield from [replace(place, matters=False) for place in given if not matters[place.entry]][:1]
+
+
+def _matters(place: Place) -> bool:
+    """Return True if the result changes with the entry."""
+    (first, *_) = place.base.applications
+    numbers = (place.number, place.number * (1 + NUDGE))
+    try:
+        before, after = (evaluate(place.holding(n), Float64())[first.name] for n in numbers)
+    except ScenarioEvaluationError:
+        return True
+    return not np.array_equal(before, after, equal_nan=True)
+
+
+def numbers_at(place: Place) -> tuple[float, ...]:
+    """Return the exceptional numbers that are tried at a position."""
+    return (*NOT_FINITE, *FINITE) if place.matters and place.first else NOT_FINITE[:2]

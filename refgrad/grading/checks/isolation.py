@@ -1,0 +1,195 @@
+"""Scenarios without the parts that may cause a failure, so that it is attributed to the right check.
+
+An operator is tried by itself, so that it is not blamed for faults of other parts of the engine. Other forms have no
+repeated operands, constants, narrow dtypes or seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Finding
+from refgrad.interpreter import Float64, evaluate
+from refgrad.lifecycle import Fails, predict
+from refgrad.native.engine import Engine
+from refgrad.operators import operator_table
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario.rewrite import mapped, replaced, with_dtypes, without_gradients_of
+
+SEEDS = (1.25, -0.5, 2.0, -1.75)
+"""Entries of cotangents, with both signs and different sizes."""
+
+LASTING = Leaf | Apply | Grad | Jvp | Backward | Read | ZeroGrad
+"""Types of steps that change no tensor."""
+
+TRIED_IN_DTYPE: Final = 3
+"""Number of scenarios that show whether an operator runs in a dtype at all."""
+
+EMPTY: Final = "empty"
+"""Name of the ingredient of an array without entries."""
+
+AVOIDABLE: Final = frozenset({EMPTY})
+"""Ingredients without which the scenarios of every family can be drawn."""
+
+WEIGHT: Final = "multiply"
+"""Operator that multiplies outputs by weights."""
+
+
+@cache
+def shows_arrays(scenario: Scenario) -> bool:
+    """Return True if a scenario reads something, changes no tensor, and expects no error."""
+    reads = [step for step in scenario.steps if isinstance(step, Read)]
+    lasting = all(isinstance(step, LASTING) for step in scenario.steps)
+    return bool(reads) and lasting and not any(isinstance(p, Fails) for p in predict(scenario))
+
+
+def alone(operator: str) -> Scenario:
+    """Return a scenario that applies one operator to scalars and reads the gradients of all its operands."""
+    names = operator_table()[operator].argument_names
+    leaves = [Leaf(name, Constant.of(np.array(float(n))), requires_grad=True) for n, name in enumerate(names, 2)]
+    reads = [Read("grad", name) for name in names]
+    return Scenario((*leaves, Apply("out", operator, names), Backward("out"), *reads))
+
+
+def applications_alone(scenario: Scenario, operator: str) -> Iterator[Scenario]:
+    """Yield each application of an operator in a scenario as a scenario of its own, with the same operands."""
+    values = evaluate(scenario, Float64())
+    constants = {leaf.name for leaf in scenario.leaves if not leaf.requires_grad}
+    for step in scenario.applications:
+        wanted = dict.fromkeys(name for name in step.arguments if name not in constants)
+        if step.operator == operator and wanted and values.keys() >= {step.name, *step.arguments}:
+            yield _alone(step, values, wanted)
+
+
+def _alone(step: Apply, values: Mapping[str, Any], wanted: Collection[str]) -> Scenario:
+    seed = np.resize(SEEDS, values[step.name].shape)
+    leaves = (Leaf(name, Constant.of(values[name]), name in wanted) for name in dict.fromkeys(step.arguments))
+    reads = (Read("grad", name) for name in wanted)
+    backward = Backward(step.name, Constant.of(seed), retain_graph=False)
+    return Scenario((*leaves, step, backward, *reads, Read("value", step.name)))
+
+
+def with_own_operands(scenario: Scenario) -> Scenario:
+    """Return the scenario with a separate leaf for each repetition of a leaf among the operands of an operator.
+
+    It is for engines that lose contributions if a tensor is used twice, which is no fault of the operator.
+    """
+    leaves = {leaf.name: leaf for leaf in scenario.leaves}
+    copies: list[Leaf] = []
+
+    def with_copies(step: Apply) -> tuple[Step, ...]:
+        before, names = len(copies), step.arguments
+        arguments = tuple(_own(name, names[:place], leaves, copies) for place, name in enumerate(names))
+        return (*copies[before:], replace(step, arguments=arguments))
+
+    steps = replaced(scenario.steps, Apply, with_copies)
+    return Scenario((*steps, *(Read("grad", leaf.name) for leaf in copies if leaf.requires_grad)))
+
+
+def _own(name: str, earlier: tuple[str, ...], leaves: dict[str, Leaf], copies: list[Leaf]) -> str:
+    if name not in earlier or name not in leaves:
+        return name
+    copies.append(replace(leaves[name], name=f"{name}_again_{len(copies) + 1}"))
+    return copies[-1].name
+
+
+def without_constants(scenario: Scenario) -> Scenario:
+    """Return the scenario with gradients required of every operand.
+
+    It is for engines that handle constant operands incorrectly.
+    """
+    return Scenario(mapped(scenario.steps, Leaf, lambda leaf: replace(leaf, requires_grad=leaf.value.dtype != "bool")))
+
+
+def with_one_leaf(scenario: Scenario) -> Scenario:
+    """Return the scenario with a gradient required of one operand only.
+
+    It is for engines that compute gradients for only some of the leaves.
+    """
+    wanted = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
+    return without_gradients_of(scenario, wanted[1:])
+
+
+def with_operands_read(scenario: Scenario, *, early: bool) -> Scenario:
+    """Return the scenario with a read of every operand, which neither an operator nor its rule may change.
+
+    With ``early``, all values are read before the first backward. It is for engines whose backward changes values
+    whatever the rule.
+    """
+    reads = [Read("value", leaf.name) for leaf in scenario.leaves if leaf.value.dtype != "bool"]
+    if not early:
+        return Scenario((*scenario.steps, *reads))
+    values = [step for step in scenario.steps if isinstance(step, Read) and step.what == "value"]
+    rest = [step for step in scenario.steps if step not in values]
+    first = next((at for at, step in enumerate(rest) if isinstance(step, Backward)), len(rest))
+    moved = (*values, *reads) if first < len(rest) else ()
+    return Scenario((*rest[:first], *moved, *rest[first:]))
+
+
+def is_about_dtype(scenario: Scenario, finding: Finding, engine: Engine) -> bool:
+    """Return True if a failure is specific to the dtype: the scenario does not fail in float64.
+
+    Unexpected errors do not count: libraries may lack an operator in a dtype, for some attributes or in combination
+    with another dtype.
+    """
+    return (
+        finding.outcome != "unexpected-error" and not examine(with_dtypes(scenario, lambda _: "float64"), engine).failed
+    )
+
+
+def rare_ingredients(scenario: Scenario) -> frozenset[str]:
+    """Return the rare ingredients of a scenario: operands used twice, empty arrays, numbers that are not finite."""
+    arrays = [leaf.value.to_numpy() for leaf in scenario.leaves]
+    found = {
+        EMPTY: any(array.size == 0 for array in arrays),
+        "not finite": not all(np.all(np.isfinite(array)) for array in arrays),
+        "shared": any(len(set(step.arguments)) < len(step.arguments) for step in scenario.applications),
+    }
+    return frozenset(name for name, holds in found.items() if holds)
+
+
+def starts_at_leaf(scenario: Scenario) -> bool:
+    """Return True if a backward starts at a leaf, as in no drawn scenario."""
+    leaves = {step.name for step in scenario.steps if isinstance(step, Leaf)}
+    return any(isinstance(step, Backward) and step.output in leaves for step in scenario.steps)
+
+
+def without_seeds(scenario: Scenario, *, weighs: bool = True) -> Scenario:
+    """Return a scenario with the same gradients whose backward calls start from scalars, without seeds.
+
+    If ``weighs`` is False, the gradients are those for seeds of ones.
+    """
+    taken = set(scenario.definitions)
+    return Scenario(replaced(scenario.steps, Step, lambda step: _seedless(step, taken, weighs=weighs)))
+
+
+def _seedless(step: Step, taken: set[str], *, weighs: bool) -> Iterator[Step]:
+    if not isinstance(step, Backward | Grad) or step.seed is None:
+        yield step
+        return
+    output = step.output
+    if weighs:
+        weights, output = _fresh("weights", taken), _fresh("weighted", taken)
+        yield Leaf(weights, step.seed, requires_grad=False)
+        yield Apply(output, WEIGHT, (step.output, weights))
+    if step.seed.shape != ():
+        total = _fresh("total", taken)
+        yield Apply(total, "sum", (output,))
+        output = total
+    yield replace(step, output=output, seed=None)
+
+
+def _fresh(stem: str, taken: set[str]) -> str:
+    name = stem
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{stem}_{number}"
+    taken.add(name)
+    return name

@@ -1,0 +1,40 @@
+"""The language of engines whose runner comes from outside and whose programs refgrad cannot print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from refgrad.native.languages.language import Language, indented
+from refgrad.native.statements import Call, Function
+
+
+@dataclass(frozen=True, slots=True)
+class Unprinted(Language):
+    """A language that refgrad does not know. Programs list the templates with their fields filled in, for readers."""
+
+    name = "none"
+    suffix = ".txt"
+    comment = "#"
+    nests = False
+    element = ""
+    end = ""
+    binding = "{name} = {value}"
+    deleting = "delete {name}"
+    showing = "show {shown}  # {what}"
+    handler = (("try",), ("and go on after an error",))
+
+    def parts(self, call: Call) -> Iterable[str]:
+        """Return the part of a result that each target takes, by its number."""
+        return (f" part {number}" for number, _ in enumerate(call.targets, 1))
+
+    def defined(self, function: Function) -> Iterator[str]:
+        """Yield the lines of a function."""
+        yield f"function {function.name} of {', '.join(function.parameters)}"
+        yield from indented(line for each in function.body for line in self.lines(each))
+        yield f"    result {function.result}"
+
+    def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
+        """Yield the lines of a region."""
+        yield f"within {self.called(region)}{', which an error ends' * by_error}"
+        yield from indented(inner)

@@ -1,0 +1,500 @@
+"""Judgement of a claimed gradient by finite differences of the function, along directions and entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import comb, sqrt
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.oracles.judgement.judgement import ALLOWANCE, Discrepancy
+from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats, Positions
+from refgrad.oracles.slopes.directions import (
+    DIRECTIONS,
+    FULL_INPUTS,
+    HALVES,
+    VAGUE_ABOVE,
+    Direction,
+    Directions,
+    Seeds,
+    flattened,
+    split,
+)
+from refgrad.oracles.slopes.slopes import SCALES
+
+Failure = TypeVar("Failure")
+
+CHANCE_TO_MISS = 2.0 ** (-5 * DIRECTIONS)
+"""Probability that all directions miss an error of 64 times their uncertainty."""
+
+OTHER_STEPS = 0.7
+"""Factor of the steps of a second estimate, without which no fault is reported."""
+
+LEAST_SLOPE = 2.0**-10
+"""Least typical slope, as a fraction of the slope of a function that changes by its own size."""
+
+FAR_OFF = 1e4
+"""Least error of a plainly wrong gradient, in multiples of what the differences leave open."""
+
+PLAIN = 2.0**-6
+"""Least error of a plainly wrong gradient, relative to the slopes."""
+
+JITTER_POINTS = 6
+"""Number of neighbouring points at which the noise of a gradient is measured."""
+
+JITTER_ORDER = 3
+"""Order of the differences that measure it."""
+
+KNOWN = 1e-7
+"""Width of an interval, relative to its slope, below which the slope counts as the truth."""
+
+BESIDE = 2.0**-9
+"""Relative distance from a kink at which the gradient has to be right if the choice at the kink is to be legal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval that contains the true slope along a direction, and the error that rounding allows in addition.
+
+    ``kink`` is True if the interval contains the slopes of both sides of a kink.
+    """
+
+    lower: float
+    upper: float
+    kink: bool
+    allowed: float
+
+    @property
+    def blur(self) -> float:
+        """Size of the smallest error that would be seen."""
+        return self.upper - self.lower + 2 * self.allowed
+
+
+class DifferencesJudge(Directions):
+    """Judges gradients by finite differences: along random directions, and by entries if these leave anything open."""
+
+    tolerance = 0.0
+    """Relative error of an entry that passes."""
+
+    def judge(
+        self, seeds: Seeds, gradients: Sequence[npt.NDArray[Any]], known: Discrepancy | None = None
+    ) -> list[Discrepancy]:
+        """Return what is not right, up to the first entry that is wrong.
+
+        If the gradient is plainly wrong along a direction and nothing is known yet, that direction is returned. If an
+        entry is ``known`` to be wrong under other seeds, only this entry is judged.
+        """
+        claim = Claim(self, seeds, gradients)
+        is_about_entry = known is not None and known.entry is not None
+        if not self.measured:
+            if not is_about_entry and claim.passes():
+                return []
+            plain = claim.plainly_wrong() if known is None and self.tolerance == 0 else None
+            if plain is not None:
+                return [plain]
+            self.measure()
+            claim = Claim(self, seeds, gradients)
+        if known is not None and known.entry is not None:
+            found = claim.of(self.axis_direction(self.flat_position(known.input, known.entry)))
+            return [] if found is None else [found]
+        open_questions: dict[int, Discrepancy] = {}
+        for discrepancy in claim.discrepancies():
+            if discrepancy.failing:
+                return [discrepancy]
+            open_questions.setdefault(discrepancy.input, discrepancy)
+        return list(open_questions.values())
+
+    def truths(self, seeds: Seeds) -> list[npt.NDArray[Any]]:
+        """Return the gradients, with NaN for slopes that are not known well, and for all if there are too many."""
+        weights = self.weights(seeds)
+        found = np.full(self.flat.size, np.nan)
+        for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS else 0):
+            if self.is_over():
+                break
+            if not self.measured:
+                self.measure()
+            lower, upper, _ = weighted(self.axis_direction(flat).slopes, weights)
+            if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
+                found[flat] = (lower + upper) / 2 / self.magnitude[flat]
+        return list(split(found, tuple(array.astype(np.float64) for array in self.function.arrays)))
+
+    @cached_property
+    def coarser(self) -> DifferencesJudge:
+        """The judge of the same function by the steps for float32, with the noise measured."""
+        found = DifferencesJudge(self.function.coarser(), self.choices, self.is_over)
+        found.measure()
+        return found
+
+    def weights(self, seeds: Seeds) -> Floats:
+        """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
+        pairs = zip(seeds, self.function.outputs, strict=True)
+        return flattened([np.zeros(output.shape) if seed is None else seed for seed, output in pairs])
+
+    def jitter(self, seeds: Seeds) -> Floats:
+        """Return how much rounding moves each entry of the gradient between neighbouring points."""
+        signs = np.where(np.arange(self.flat.size) % 2 == 0, 1.0, -1.0)
+        step = SCALES[self.function.precision].noise_steps[0]
+        rows = []
+        for k in range(JITTER_POINTS):
+            gradient = self.function.gradient(self.flat + k * step * signs * self.magnitude, seeds)
+            if gradient is None:
+                return np.zeros(self.flat.size)
+            rows.append(gradient)
+        variance = np.mean(np.diff(np.stack(rows), JITTER_ORDER, axis=0) ** 2, axis=0)
+        return np.asarray(ROUNDING_SAFETY * np.sqrt(variance / comb(2 * JITTER_ORDER, JITTER_ORDER)))
+
+    def right_beside(self, flat: int, seeds: Seeds) -> bool:
+        """Return True if the derivative by an entry is right a little to either side of the point."""
+        for side in (-BESIDE, BESIDE):
+            entries = self.flat.copy()
+            entries[flat] += side * self.magnitude[flat]
+            function = self.function.moved(entries)
+            gradient = None if function is None else function.gradient(entries, seeds)
+            if function is None or gradient is None:
+                return False
+            about = Discrepancy("inconclusive", *self.index_of(flat), 0.0, 0.0, 0.0, "")
+            if DifferencesJudge(function, self.choices).judge(seeds, [gradient], about):
+                return False
+        return True
+
+
+class Claim:
+    """A claimed gradient of the sum of seed · output, held against differences."""
+
+    def __init__(self, judge: DifferencesJudge, seeds: Seeds, gradients: Sequence[npt.NDArray[Any]]) -> None:
+        """Take the claimed gradients of all inputs."""
+        self.judge = judge
+        self.seeds = seeds
+        self.weights = judge.weights(seeds)
+        self.claimed = flattened(gradients)
+        sizes = np.abs(self.claimed * judge.magnitude)
+        least = LEAST_SLOPE * float(np.abs(self.weights) @ judge.sizes)
+        self.typical = float(np.max(sizes[np.isfinite(sizes)], initial=least))
+
+    @cached_property
+    def jitter(self) -> Floats:
+        """Noise of each entry of the gradient."""
+        return self.judge.jitter(self.seeds) if self.is_finite else np.zeros(self.claimed.size)
+
+    @property
+    def is_finite(self) -> bool:
+        """Return True if all entries are finite."""
+        return bool(np.isfinite(self.claimed).all())
+
+    def passes(self) -> bool:
+        """Return True if a few directions leave nothing open, even without the noise, which would allow for more."""
+        judge = self.judge
+        if not self.claimed.size or not self.is_finite:
+            return False
+        everywhere = np.arange(self.claimed.size)
+        for direction in judge.quick(self.claimed):
+            if self.meets_kink(direction) or self.compared(direction) is not None:
+                return False
+            everywhere = np.setdiff1d(everywhere, self.seen_along(direction))
+        if everywhere.size:
+            return False
+        judge.looked_at.update(range(self.claimed.size))
+        return True
+
+    def plainly_wrong(self) -> Discrepancy | None:
+        """Return what is far off along a direction of the first look, and by other steps, or None.
+
+        The other steps are the smallest ones, and, if these are too inaccurate, somewhat smaller ones than the first.
+        """
+        judge = self.judge
+        if not self.claimed.size or not self.is_finite:
+            return None
+        for direction in judge.quick(self.claimed):
+            found = self.far_off(direction)
+            if found is None:
+                continue
+            near = self.near(direction)
+            if self.denied(direction, near):
+                continue
+            if self.far_off(near) or self.far_off(judge.quick_slopes(direction.vector, OTHER_STEPS)):
+                return found
+        return None
+
+    def meets_kink(self, direction: Direction) -> bool:
+        """Return True if an output with a seed has a kink along a direction."""
+        return bool((direction.slopes.kink & (self.weights != 0)).any())
+
+    def far_off(self, direction: Direction) -> Discrepancy | None:
+        """Return what is wrong along a direction, if no probable noise explains it."""
+        found = None if self.meets_kink(direction) else self.compared(direction)
+        if found is None or not found.failing or found.explained < FAR_OFF:
+            return None
+        size = max(self.typical, abs(found.lower), abs(found.upper))
+        return found if found.error > PLAIN * size else None
+
+    def near(self, direction: Direction) -> Direction:
+        """Return the slopes by the smallest steps."""
+        if self.judge.measured and not self.judge.refined:
+            self.judge.refine()
+        return self.judge.near_slopes(direction.vector)
+
+    def denied(self, direction: Direction, near: Direction) -> bool:
+        """Return True if the slopes by the smallest steps contradict others: there may be a pole between them."""
+        far, close = self.interval(direction), self.interval(near)
+        apart = close.lower - close.allowed > far.upper or close.upper + close.allowed < far.lower
+        return bool(np.isfinite(close.lower + close.upper) and apart)
+
+    def seen_along(self, direction: Direction) -> Positions:
+        """Return the entries that a direction moves and whose errors would have shown along it."""
+        members = np.flatnonzero(direction.vector)
+        return np.setdiff1d(members, self.unseen(members, [direction]))
+
+    def discrepancies(self) -> Iterator[Discrepancy]:
+        """Yield what is not right, by entries where a direction leaves anything open."""
+        judge = self.judge
+        for flat in np.flatnonzero(~np.isfinite(self.claimed))[:FULL_INPUTS]:
+            yield from self.settled(judge.axis_direction(int(flat)))
+        for directions in judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
+            yield from self.of_group(directions)
+
+    def of_group(self, directions: list[Direction]) -> Iterator[Discrepancy]:
+        """Yield what is not right in the entries that some directions move."""
+        judge = self.judge
+        first = [self.compared(direction) for direction in directions]
+        members = np.flatnonzero(directions[0].vector)
+        members = members[np.isfinite(self.claimed[members])]
+        found = first
+        if judge.method == "directions" and any(each is not None for each in first):
+            found = [self.of(direction) for direction in directions]
+            wrong = next((each for each in found if each is not None and each.failing), None)
+            if wrong is not None:
+                yield wrong
+                return
+        if all(each is None for each in found):
+            if any(each is not None and each.failing for each in first):
+                return  # rounding explains it, so an error in one entry would not have shown
+            unseen = self.unseen(members, directions)
+            judge.looked_at.update(set(members.tolist()) - set(unseen.tolist()))
+            members = unseen
+        elif judge.method == "directions":
+            yield from self.resolved(members)
+            return
+        for flat in members[:FULL_INPUTS]:
+            if judge.is_over():
+                return
+            judge.looked_at.add(int(flat))
+            yield from self.settled(judge.axis_direction(int(flat)))
+
+    def resolved(self, members: Positions) -> Iterator[Discrepancy]:
+        """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
+        judge = self.judge
+        if len(members) == 1:
+            judge.looked_at.update(members.tolist())
+            yield from self.settled(judge.axis_direction(int(members[0])))
+            return
+        direction = judge.random_direction(members)
+        first = self.compared(direction)
+        found = self.of(direction)
+        if found is None:
+            if first is None or not first.failing:
+                judge.looked_at.update(set(members.tolist()) - set(self.unseen(members, [direction]).tolist()))
+        elif found.failing or found.cause == "noise" or judge.is_over():
+            yield found
+        else:
+            for half in halves(members):
+                yield from self.resolved(half)
+
+    def unseen(self, members: Positions, directions: list[Direction]) -> Positions:
+        """Return the entries whose contribution is so small that an error in one of them would not have shown."""
+        if len(members) == 1:
+            return members[:0]
+        blurs = [self.interval(direction).blur for direction in directions]
+        parts = np.abs(self.claimed[members]) * self.judge.magnitude[members] / 2
+        return members[(parts * self.judge.vague < min(blurs)) & (parts > 0)]
+
+    def settled(self, direction: Direction) -> Iterator[Discrepancy]:
+        """Yield what is not right along the axis of one entry, if anything is."""
+        found = self.of(direction)
+        if found is not None:
+            yield found
+
+    def of(self, direction: Direction) -> Discrepancy | None:
+        """Return what is not right along a direction, confirmed, or None."""
+        found = self.compared(direction)
+        if found is not None and not found.failing and not self.judge.refined:
+            self.judge.refine()
+        if found is not None and not found.failing:
+            direction = self.judge.direction(direction.vector)
+            found = self.compared(direction)
+        if found is not None and found.failing:
+            found = self.confirmed(direction)
+        if found is not None and self.at_kink(direction, found):
+            return replace(found, severity="convention", explained=0.0, cause="")
+        return found
+
+    def at_kink(self, direction: Direction, found: Discrepancy) -> bool:
+        """Return True if an entry has a legal value at a kink and the gradient is right on both sides of it."""
+        flat = np.flatnonzero(direction.vector)
+        slack = self.judge.vague * (found.upper - found.lower)
+        legal = found.severity == "inconclusive" and found.lower - slack <= found.observed <= found.upper + slack
+        return legal and found.cause == "kink" and len(flat) == 1 and self.judge.right_beside(int(flat[0]), self.seeds)
+
+    def interval(self, direction: Direction, jitter: float = 0.0) -> Interval:
+        """Return the interval of the sum of seed · slope, and the rounding error of the claimed gradient along it."""
+        lower, upper, kink = weighted(direction.slopes, self.weights)
+        along = direction.vector != 0
+        unit = self.judge.form.unit
+        terms = float(np.abs(direction.vector[along]) @ np.abs(self.claimed[along]))
+        summed = float(np.abs(self.weights) @ np.abs(direction.slopes.value))  # a sum over outputs is rounded, too
+        allowed = ALLOWANCE * unit * (summed if np.isfinite(lower + upper + summed) else 0.0)
+        allowed += (ALLOWANCE * unit * terms if np.isfinite(terms) else 0.0) + jitter
+        lost = self.judge.form.underflow * max(1.0, float(np.max(np.abs(self.weights), initial=0.0)))
+        allowed += ALLOWANCE * lost * float(np.sum(np.abs(direction.vector)))
+        return Interval(lower, upper, kink, allowed)
+
+    def observed(self, direction: Direction) -> float:
+        """Return the slope along a direction according to the claimed gradient."""
+        along = direction.vector != 0
+        return float(direction.vector[along] @ self.claimed[along])
+
+    def compared(self, direction: Direction, jitter: float = 0.0) -> Discrepancy | None:
+        """Compare the claimed gradient with the slopes along a direction, and return what is not right, or None."""
+        interval, observed = self.interval(direction, jitter), self.observed(direction)
+        lower, upper = interval.lower, interval.upper
+        along = direction.vector != 0
+        known = np.isfinite(lower + upper)
+        typical = max(self.typical, float(np.linalg.norm(direction.vector[along] * self.claimed[along])))
+        vague = not known or not upper - lower <= self.judge.vague * max(abs(lower + upper) / 2, typical)
+        inside = lower - interval.allowed <= observed <= upper + interval.allowed
+        if inside and not vague:
+            return None
+        flats = np.flatnonzero(along)
+        alone = len(flats) == 1
+        position, entry = self.judge.index_of(int(flats[0])) if alone else (self.judge.function.positions[0], None)
+        length = float(np.sum(direction.vector)) if alone else 1.0
+        low, high = sorted((lower / length, upper / length))
+        kink = interval.kink and vague
+        if kink:
+            low, high = (0.0 if abs(end) < VAGUE_ABOVE * (high - low) else end for end in (low, high))
+        truth = f"between {low:.8g} and {high:.8g}" if kink else f"{(low + high) / 2:.10g} ± {(high - low) / 2:.1g}"
+        if not known or inside:
+            cause = "pole" if not known else "kink" if kink else "noise"
+            return Discrepancy("inconclusive", position, entry, observed / length, low, high, truth, 0.0, cause)
+        error = max(lower - observed, observed - upper, 0.0) if np.isfinite(observed) else np.inf
+        multiple = (error + (upper - lower) / 2) / max(interval.allowed + (upper - lower) / 2, 1e-300)
+        return Discrepancy("wrong", position, entry, observed / length, low, high, truth, multiple)
+
+    def confirmed(self, direction: Direction) -> Discrepancy | None:
+        """Return what is wrong along a direction, or in an entry; inconclusive if step sizes contradict each other."""
+        found = self.asked_again(direction)
+        if found is None or not found.failing or not self.rounds_inside(found, direction):
+            return found
+        return replace(found, severity="inconclusive", cause="noise")
+
+    def rounds_inside(self, found: Discrepancy, direction: Direction) -> bool:
+        """Return True if a part of the function seems to compute in float32, and by steps for that nothing is wrong.
+
+        Such a function is a staircase, of which small steps see the slope of a stair. Large steps contradict that, or
+        see the noise of float32.
+        """
+        if self.judge.function.precision != "float64":
+            return False
+        vector, length = direction.vector, 1.0
+        if found.entry is not None:
+            vector = self.judge.axis_direction(self.judge.flat_position(found.input, found.entry)).vector
+            length = float(np.sum(vector))
+        coarser = self.judge.coarser
+        claim, far = Claim(coarser, self.seeds, [self.claimed]), coarser.direction(vector)
+        result, interval = claim.compared(far), claim.interval(far)
+        low, high = sorted((found.lower * length, found.upper * length))
+        denied = high + interval.allowed < interval.lower or low - interval.allowed > interval.upper
+        return (denied or self.judge.looks_single) and (result is None or not result.failing)
+
+    def asked_again(self, direction: Direction) -> Discrepancy | None:
+        """Return what is wrong by other steps and with the gradient's own noise allowed, in one entry if possible."""
+        judge = self.judge
+        jitter = min(float(np.abs(direction.vector) @ self.jitter), judge.vague * self.typical)
+        jitter += self.saturation(direction)
+        again = judge.direction(direction.vector, OTHER_STEPS)
+        first, second = (self.compared(d, jitter) for d in (direction, again))
+        if first is None or second is None or not first.failing or not second.failing:
+            return first if second is None or second.failing else second
+        if self.between(direction, again):
+            return None
+        near = self.near(direction)
+        if self.denied(direction, near):
+            return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
+        if first.entry is not None:
+            return first
+        found = self.narrowed(direction.vector, jitter, first)
+        if judge.form.bits > HALVES:
+            return found or first
+        return None if found is first and first.error <= self.rounded(direction) else found
+
+    def narrowed(self, vector: Floats, jitter: float, whole: Discrepancy) -> Discrepancy | None:
+        """Return what is wrong in one of the entries that a direction moves, or ``whole`` if it is in no single one."""
+
+        def failing(half: Positions) -> Discrepancy | None:
+            part = np.zeros(vector.size)
+            part[half] = vector[half]
+            direction = self.judge.direction(part)
+            found = self.compared(direction, jitter + self.saturation(direction))
+            return found if found is not None and found.failing else None
+
+        entries, _ = halved(np.flatnonzero(vector), failing, self.judge.is_over)
+        if len(entries) != 1:
+            return whole
+        axis = self.judge.axis_direction(int(entries[0]))
+        return self.compared(axis, jitter + self.saturation(axis))
+
+    def between(self, direction: Direction, again: Direction) -> bool:
+        """Return True if slopes by two step sizes contradict each other, and the claimed one is about as far from both.
+
+        The noise is larger than estimated then, and no more is known than both together show.
+        """
+        one, other = self.interval(direction), self.interval(again)
+        if not (one.upper < other.lower or other.upper < one.lower):
+            return False
+        low, high = min(one.lower, other.lower), max(one.upper, other.upper)
+        known = 3 * (high - low) <= self.judge.vague * abs(low + high) / 2
+        return known and 2 * low - high <= self.observed(direction) <= 2 * high - low
+
+    def saturation(self, direction: Direction) -> float:
+        """Return the error along a direction that the rounding of outputs explains.
+
+        The roundings of many outputs add up like random steps. The error is limited so that typical slopes can still
+        be judged: it has no limit for a function that is steep at 0, such as a normalization of rows.
+        """
+        count = int(np.count_nonzero(direction.vector))
+        if count == 1:
+            return float(np.abs(self.weights) @ self.judge.saturation(direction.vector))
+        return min(self.rounded(direction), self.judge.vague * self.typical * sqrt(count))
+
+    def rounded(self, direction: Direction) -> float:
+        """Return the error along a direction that the rounding of outputs may cause, without a limit."""
+        return ALLOWANCE * float(np.linalg.norm(self.weights * self.judge.saturation(direction.vector)))
+
+
+def weighted(slopes: BoundedSlopes, weights: Floats) -> tuple[float, float, bool]:
+    """Return the ends of the interval of the sum of weight · slope, and whether an output with a weight has a kink."""
+    used = weights != 0
+    w, value = weights[used], slopes.value[used]
+    middle, radius = float(w @ value), float(np.abs(w) @ slopes.error[used])
+    return middle - radius, middle + radius, bool(slopes.kink[used].any())
+
+
+def halves(members: Any) -> tuple[Any, Any]:
+    """Return the first and the second half of a sequence."""
+    return members[: len(members) // 2], members[len(members) // 2 :]
+
+
+def halved(
+    members: Any, failing: Callable[[Any], Failure | None], is_over: Callable[[], bool]
+) -> tuple[Any, Failure | None]:
+    """Halve a sequence as long as one half alone fails; return what is left and the last failure, if there was one."""
+    last: Failure | None = None
+    while len(members) > 1 and not is_over():
+        found = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
+        if found is None:
+            break
+        members, last = found
+    return members, last

@@ -1,0 +1,129 @@
+"""A badge of a report, and what GitHub Actions shows of a run."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.grading.judging.verdict import OUTCOMES, Totals, Verdict
+from refgrad.native.text import plain_line, plain_text
+from refgrad.report.document import Report
+from refgrad.report.findings import Script
+from refgrad.report.narration import failure_text, finding, headline
+
+LONGEST: Final = 60
+"""Largest number of characters of a label."""
+
+COLORS: Final[Mapping[str, str]] = MappingProxyType({
+    "brightgreen": "#3a8a1f",
+    "orange": "#b35c00",
+    "red": "#c0332b",
+    "lightgrey": "#666",
+})
+"""Colors on which white text is legible, by the names of colors at shields.io."""
+
+CHARACTER: Final = 6.6
+"""Width of a character in pixels. The text is stretched to the width that follows from it, whatever the font."""
+
+PICTURE: Final = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {message}">
+<title>{label}: {message}</title>
+<rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{color}"/>
+<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">
+<text x="{label_at}" y="14" textLength="{label_wide}">{label}</text>
+<text x="{message_at}" y="14" textLength="{message_wide}">{message}</text>
+</g></svg>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """Two short texts, and the name of a color."""
+
+    label: str
+    message: str
+    color: str
+
+    @classmethod
+    def of(cls, report: Report) -> Badge:
+        """Return the badge of a report: the number of applicable checks that fail at level MUST; green if none does."""
+        engine, summary = report.engine, report.summary
+        label = plain_line(f"refgrad: {engine['name']} {engine['version']}", LONGEST)
+        totals, run = Totals.of(report.verdicts), len(report.verdicts)
+        if totals.must_failed:
+            silent = any(name.startswith("wrong ") and name != "wrong error" for name in summary.get("severities", ()))
+            return cls(label, f"{totals.must_failed} of {totals.apply} checks fail", "red" if silent else "orange")
+        if not report.complete:
+            return cls(label, f"{run} of {summary['checks']} checks run", "lightgrey")
+        return cls(label, f"{totals.apply} checks, none fails", "brightgreen")
+
+    def endpoint(self) -> dict[str, Any]:
+        """Return the data that shields.io reads."""
+        return {"schemaVersion": 1, "label": self.label, "message": self.message, "color": self.color}
+
+    def picture(self) -> str:
+        """Return the badge as SVG, which loads and runs nothing."""
+        label_wide, message_wide = (round(CHARACTER * len(text)) for text in (self.label, self.message))
+        left, right = label_wide + 10, message_wide + 10
+        return PICTURE.format(
+            label=escape(self.label), message=escape(self.message), color=COLORS[self.color],
+            left=left, right=right, width=left + right, label_at=left / 2, message_at=left + right / 2,
+            label_wide=label_wide, message_wide=message_wide,
+        )  # fmt: skip
+
+
+MOST_ANNOTATIONS: Final = 10
+"""Largest number of errors of a step that GitHub shows, and of warnings."""
+
+MOST_FINDINGS: Final = 20
+"""Largest number of failures that a summary shows in full."""
+
+MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
+"""Characters that may be markup in Markdown, such as the beginning of a link to a person or an issue."""
+
+
+def annotation_lines(title: str, unexpected: Sequence[Script], objections: Sequence[str]) -> Iterator[str]:
+    """Yield lines for GitHub: errors for what fails the run, and warnings for all other failures."""
+    told = [
+        (each.verdict.level == "MUST", headline(each.verdict), finding(each) or each.verdict.statement)
+        for each in unexpected
+    ]
+    told += [(True, "known failures", objection) for objection in objections]
+    for kind, fails in (("error", True), ("warning", False)):
+        for _, head, message in [each for each in told if each[0] is fails][:MOST_ANNOTATIONS]:
+            name = _escaped(plain_line(f"{title}: {head}")).replace(":", "%3A").replace(",", "%2C")
+            yield f"::{kind} title={name}::{_escaped(plain_text(message))}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def step_summary(
+    title: str, verdicts: Sequence[Verdict], unexpected: Sequence[Script], objections: Sequence[str]
+) -> str:
+    """Return the summary of a run: a table of outcomes, and each failure that is not known with its program."""
+    counted = Counter(verdict.verdict for verdict in verdicts)
+    outcomes = [outcome for outcome in reversed(OUTCOMES) if counted[outcome]]
+    known = sum(verdict.failed for verdict in verdicts) - len(unexpected)
+    lines = [f"### {_text(title)}", "", _text(f"{Totals.of(verdicts).text}."), ""]
+    lines += [f"| {' | '.join(outcomes)} |", "|" + "--:|" * len(outcomes)] if outcomes else []
+    lines += [f"| {' | '.join(str(counted[outcome]) for outcome in outcomes)} |", ""] if outcomes else []
+    lines += [f"Known failures: {known}.", ""] if known else []
+    lines += [line for objection in objections for line in (f"- {_text(objection)}", "")]
+    for each in unexpected[:MOST_FINDINGS]:
+        head, _, rest = plain_text(failure_text(each)).partition("\n")
+        lines += [f"<details><summary>{_text(head)}</summary>", "", f"<pre>{escape(rest)}</pre>", "</details>", ""]
+    if more := unexpected[MOST_FINDINGS:]:
+        lines += [f"... and {len(more)} more.", ""]
+    return "\n".join(lines)
+
+
+def _text(text: str) -> str:
+    """Return a text on one line, escaped for HTML and for Markdown."""
+    return MARKUP.sub(lambda found: f"&#{ord(found[0])};", escape(plain_line(text)))

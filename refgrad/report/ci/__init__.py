@@ -1,1 +1,0 @@
-"""Output for continuous integration: annotations and summaries for GitHub Actions, and badges."""

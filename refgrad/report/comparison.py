@@ -1,0 +1,156 @@
+"""Differences between two reports, and between the successive reports of an engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from refgrad.grading.judging.evidence import Entry
+from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
+from refgrad.native.text import plain_text
+from refgrad.report.document import Report
+
+if TYPE_CHECKING:
+    from refgrad.report.pages import Graded
+
+Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
+"""Kind of a difference between two reports of a check.
+
+A check is ``broken`` if it passed before and fails now, and ``fixed`` if it failed before and passes now. If its
+verdict changed otherwise, it is ``changed``. If it fails with the same verdict, but with an error that is more than ten
+times smaller or larger, the kind is ``accuracy``. A check that only one report has is ``new`` or ``gone``.
+"""
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+HOLDS: Final = frozenset({"passed", "convention"})
+MUCH: Final = 10.0
+"""Factor between two errors above which they count as different."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A check with its verdict in each of the two reports, None where a report has none."""
+
+    kind: Kind
+    old: Verdict | None
+    new: Verdict | None
+
+    @property
+    def either(self) -> Verdict:
+        """The newer verdict if both reports have one, else the only one."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+    @property
+    def outcomes(self) -> tuple[Outcome | None, Outcome | None]:
+        """The outcomes of the check before and after."""
+        return (self.old.verdict if self.old else None, self.new.verdict if self.new else None)
+
+    @property
+    def is_regression(self) -> bool:
+        """Return True if the check passed before, and now fails, is unsupported, or is gone."""
+        return self.kind == "broken" or (
+            self.old is not None
+            and self.old.verdict in HOLDS
+            and (self.new is None or self.new.verdict == "unsupported")
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the difference as plain data."""
+        before, after = self.outcomes
+        return {
+            "kind": self.kind, "id": self.either.id, "level": self.either.level, "old": before, "new": after,
+            "old_message": self.old.message if self.old else "", "new_message": self.new.message if self.new else "",
+        }  # fmt: skip
+
+
+def differences(old: Report, new: Report) -> list[Difference]:
+    """Return the checks that differ between two reports, by kind and then in the order of the suite."""
+    before = {verdict.id: verdict for verdict in old.verdicts}
+    after = {verdict.id: verdict for verdict in new.verdicts}
+    found = [
+        Difference(kind, before.get(name), after.get(name))
+        for name in {**after, **before}
+        if (kind := _kind(before.get(name), after.get(name))) is not None
+    ]
+    return sorted(found, key=lambda difference: KINDS.index(difference.kind))
+
+
+def _kind(old: Verdict | None, new: Verdict | None) -> Kind | None:
+    if old is None or new is None:
+        return "new" if old is None else "gone"
+    if old.verdict in HOLDS and new.verdict in FAILURES:
+        return "broken"
+    if old.verdict in FAILURES and new.verdict in HOLDS:
+        return "fixed"
+    if old.verdict != new.verdict:
+        return "changed"
+    if old.verdict not in FAILURES:
+        return None
+    ratio = _error(new) / _error(old)
+    return "accuracy" if ratio > MUCH or ratio * MUCH < 1 else None
+
+
+def _error(verdict: Verdict) -> float:
+    """Return the error of the entry in a verdict's evidence in rounding budgets, or NaN if there is none."""
+    fact = verdict.fact
+    error = float(fact.budgets) if isinstance(fact, Entry) else math.nan
+    return error if math.isfinite(error) and error > 0 else math.nan
+
+
+def comparison_text(old: Report, new: Report, found: Sequence[Difference]) -> str:
+    """Return the differences as lines of plain text, or a line which states that there are none."""
+    return "\n".join(plain_text(line) for line in _lines(old, new, found))
+
+
+def _lines(old: Report, new: Report, found: Sequence[Difference]) -> Iterator[str]:
+    yield f"{_title(old)} -> {_title(new)}"
+    if not found:
+        yield f"no difference in {len(new.verdicts)} checks"
+        return
+    counts = {kind: sum(difference.kind == kind for difference in found) for kind in KINDS}
+    yield ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    for difference in found:
+        before, after = (outcome or "-" for outcome in difference.outcomes)
+        yield ""
+        yield f"{difference.kind}: {difference.either.id} ({difference.either.level}): {before} -> {after}"
+        yield from (
+            f"  {when}: {verdict.message}"
+            for when, verdict in (("before", difference.old), ("after", difference.new))
+            if verdict is not None and verdict.message
+        )
+
+
+def _title(report: Report) -> str:
+    return f"{report.engine['name']} {report.engine['version']}, profile {report.profile}, seed {report.seed}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A report, and its differences from the one before. The first report has none."""
+
+    report: Graded
+    changes: tuple[Difference, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of checks that differ, by the kind of the difference."""
+        return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
+
+
+def histories(folders: Sequence[Sequence[Graded]]) -> dict[str, list[Stage]]:
+    """Return the stages of each engine in the last folder that is also in an earlier one, by the name of its report."""
+    found: dict[str, list[Stage]] = {}
+    for newest in folders[-1] if folders else ():
+        reports = [each for folder in folders for each in folder if each.file == newest.file]
+        if len(reports) > 1:
+            found[newest.file] = [Stage(reports[0]), *map(_stage, reports, reports[1:])]
+    return found
+
+
+def _stage(old: Graded, new: Graded) -> Stage:
+    return Stage(new, tuple(differences(old.document, new.document)))

@@ -1,1 +1,0 @@
-"""Comparison of several reports: the verdicts that differ."""

@@ -1,0 +1,174 @@
+"""Scenarios made of other scenarios: slices, and changes of leaves, seeds, operands, names and dtypes.
+
+Functions that take steps return steps, which need not be a valid scenario yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.scenario.constants import Constant
+from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.promotion import floating_dtypes, promoted
+from refgrad.scenario.scenario import Scenario
+from refgrad.scenario.steps.kinds import Backward, Grad, Jvp, Leaf, Read
+from refgrad.scenario.steps.step import Step
+
+S = TypeVar("S", bound=Step)
+Start = TypeVar("Start", Backward, Grad)
+
+
+def needed(steps: Sequence[S], names: Collection[str] = (), *, actions: bool = False) -> tuple[S, ...]:
+    """Return, in order, the steps that define these names and all that they depend on.
+
+    With ``actions``, the steps that define no name are kept too, with all that they depend on.
+    """
+    remaining, kept = set(names), list[S]()
+    for step in reversed(steps):
+        name = step.defines
+        if actions if name is None else name in remaining:
+            remaining.update(step.uses)
+            kept.append(step)
+    return tuple(reversed(kept))
+
+
+def descendants(steps: Iterable[Step], starts: Callable[[Step], bool], kinds: Any = Step) -> frozenset[str]:
+    """Return the names defined by the ``starts``, and by steps of these kinds that depend on such a name."""
+    names: set[str] = set()
+    for step in steps:
+        name = step.defines
+        if name is not None and (starts(step) or (isinstance(step, kinds) and not names.isdisjoint(step.uses))):
+            names.add(name)
+    return frozenset(names)
+
+
+def mapped(steps: Iterable[Step], kind: type[S], change: Callable[[S], Step]) -> tuple[Step, ...]:
+    """Return the steps with each of one kind changed."""
+    return tuple(change(step) if isinstance(step, kind) else step for step in steps)
+
+
+def replaced(steps: Iterable[Step], kind: type[S], change: Callable[[S], Iterable[Step]]) -> tuple[Step, ...]:
+    """Return the steps with each of one kind replaced by any number of steps."""
+    return tuple(chain.from_iterable(change(step) if isinstance(step, kind) else (step,) for step in steps))
+
+
+def spliced(steps: Sequence[Step], at: int, *new: Step) -> tuple[Step, ...]:
+    """Return the steps with the one at an index replaced by any number of steps."""
+    return (*steps[:at], *new, *steps[at + 1 :])
+
+
+def renamed(steps: Iterable[Step], names: Mapping[str, str]) -> tuple[Step, ...]:
+    """Return the steps with tensors and hooks renamed."""
+    return tuple(step.renamed(names) for step in steps)
+
+
+def substituted(steps: Iterable[Step], definition: Step, name: str) -> tuple[Step, ...]:
+    """Return the steps without ``definition``, with ``name`` used wherever its result was used."""
+    names = {definition.defines or "": name}
+    return renamed((step for step in steps if step is not definition), names)
+
+
+def with_values(steps: Iterable[Step], value: Callable[[Leaf], Constant]) -> tuple[Step, ...]:
+    """Return the steps with other numbers in the leaves."""
+    return mapped(steps, Leaf, lambda leaf: replace(leaf, value=value(leaf)))
+
+
+def with_seeds(steps: Iterable[Step], seed: Callable[[Backward | Grad], Constant | None]) -> tuple[Step, ...]:
+    """Return the steps with other seeds of backward calls and recorded gradients."""
+
+    def seeded(start: Start) -> Start:
+        return replace(start, seed=seed(start))
+
+    return mapped(mapped(steps, Backward, seeded), Grad, seeded)
+
+
+def with_constants(scenario: Scenario, change: Callable[[Constant], Constant]) -> Scenario:
+    """Return the scenario with the numbers of its leaves and seeds changed."""
+    leaves = with_values(scenario.steps, lambda leaf: change(leaf.value))
+    return Scenario(with_seeds(leaves, lambda start: None if start.seed is None else change(start.seed)))
+
+
+def without_gradients_of(scenario: Scenario, leaves: Collection[str]) -> Scenario:
+    """Return the scenario in which these leaves do not require grad, and none of their gradients is read."""
+    kept = (s for s in scenario.steps if not (isinstance(s, Read) and s.what == "grad" and s.name in leaves))
+    return Scenario(
+        mapped(kept, Leaf, lambda leaf: replace(leaf, requires_grad=False) if leaf.name in leaves else leaf)
+    )
+
+
+def without_tangents(scenario: Scenario) -> Scenario:
+    """Return the scenario without directional derivatives, and without the steps that depend on them."""
+    gone = descendants(scenario.steps, lambda step: isinstance(step, Jvp))
+    return Scenario(tuple(s for s in scenario.steps if s.defines not in gone and gone.isdisjoint(s.uses)))
+
+
+def with_dtypes(scenario: Scenario, dtype: Callable[[Leaf], str]) -> Scenario:
+    """Return the scenario with its floating leaves in these dtypes, and seeds in the dtype of their output.
+
+    Raises ScenarioError if a number is too large for its dtype.
+    """
+    leaves = with_values(
+        scenario.steps, lambda leaf: _cast(leaf.value, dtype(leaf)) if leaf.value.dtype in FORMATS else leaf.value
+    )
+    return _with_cast_seeds(Scenario(with_fitting_tangents(leaves)))
+
+
+def retyped(scenario: Scenario, names: Collection[str], dtype: str) -> Scenario:
+    """Return the scenario with these floating leaves in a dtype, and seeds in the dtype of their output."""
+    return with_dtypes(scenario, lambda leaf: dtype if leaf.name in names else leaf.value.dtype)
+
+
+def with_fitting_seeds(scenario: Scenario) -> Scenario:
+    """Return the scenario with each seed in the dtype of its output."""
+    plain = all(leaf.value.dtype == "float64" for leaf in scenario.leaves)
+    return scenario if plain else _with_cast_seeds(scenario)
+
+
+def _with_cast_seeds(scenario: Scenario) -> Scenario:
+    dtypes = floating_dtypes(scenario)
+
+    def cast(start: Backward | Grad) -> Constant | None:
+        return None if start.seed is None else _cast(start.seed, promoted(dtypes[start.output]))
+
+    return Scenario(with_seeds(scenario.steps, cast))
+
+
+def _cast(constant: Constant, dtype: str) -> Constant:
+    return constant if constant.dtype == dtype else Constant.of(constant.to_numpy(), dtype)
+
+
+def with_fitting_tangents(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps with each tangent in its leaf's shape and dtype.
+
+    Tangents of anything else than a leaf that requires grad are dropped.
+    """
+    sequence = tuple(steps)
+    leaves = {step.name: step.value for step in sequence if isinstance(step, Leaf) and step.requires_grad}
+
+    def fitted(step: Jvp) -> Jvp:
+        kept = ((name, _fitted(tangent, leaves[name])) for name, tangent in step.tangents if name in leaves)
+        return replace(step, tangents=tuple(dict(kept).items()))
+
+    return mapped(sequence, Jvp, fitted)
+
+
+def _fitted(tangent: Constant, leaf: Constant) -> Constant:
+    if (tangent.dtype, tangent.shape) == (leaf.dtype, leaf.shape):
+        return tangent
+    return Constant.of(resized(tangent.to_numpy(), leaf.shape), leaf.dtype)
+
+
+def resized(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return an array of another shape, cut or with its entries repeated; of ones if it has no entries."""
+    old = array if array.size else np.ones(1)
+    if old.ndim == len(shape) and all(a >= b for a, b in zip(old.shape, shape, strict=True)):
+        new = old[tuple(slice(length) for length in shape)]
+    else:
+        new = np.resize(old, shape)
+    return np.ascontiguousarray(new).reshape(shape)

@@ -1,0 +1,73 @@
+"""Every operator meets the exceptional numbers, in places that matter and in others, among ordinary numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refgrad.generation import exceptional_places, numbers_at
+from refgrad.generation.single_operators.exceptional import LARGEST, LARGEST_SIZE, SUBNORMAL
+from refgrad.operators import operator_table
+from refgrad.scenario import Leaf
+from refgrad.scenario.formats import FLOAT64
+
+DIFFERENTIABLE = [name for name, row in operator_table().items() if row.differentiable_arguments]
+
+
+@given(st.sampled_from(DIFFERENTIABLE))
+def test_every_operator_has_places_among_ordinary_numbers(name: str) -> None:
+    places = exceptional_places(name)
+    assert places
+    for place in places:
+        assert place.base.operators == {name}
+        assert place.others.size < sum(leaf.value.size for leaf in place.base.leaves) * 2
+        assert np.all(place.others)
+        assert np.all(np.isfinite(place.others))
+        assert max(leaf.value.size for leaf in place.base.leaves) <= LARGEST_SIZE
+
+
+@given(st.sampled_from(DIFFERENTIABLE), st.sampled_from([math.nan, math.inf, SUBNORMAL, -0.0]))
+def test_a_scenario_differs_from_its_base_in_one_entry_alone(name: str, number: float) -> None:
+    for place in exceptional_places(name):
+        held = place.holding(number)
+        for before, after in zip(place.base.steps, held.steps, strict=True):
+            if not (isinstance(before, Leaf) and isinstance(after, Leaf) and before.name == place.leaf):
+                assert before == after
+                continue
+            old, new = before.value.to_numpy().ravel(), after.value.to_numpy().ravel()
+            assert np.array_equal(np.delete(old, place.entry), np.delete(new, place.entry))
+            assert np.array_equal(new[place.entry], np.float64(number), equal_nan=True)
+            assert np.signbit(new[place.entry]) == np.signbit(number)
+            assert old[place.entry] == place.number
+
+
+@pytest.mark.parametrize("name", ["where", "tril", "take", "max"])
+def test_masked_entries_are_tried_with_numbers_that_are_not_finite(name: str) -> None:
+    others = [place for place in exceptional_places(name) if not place.matters]
+    assert others
+    assert not any(math.isfinite(number) for place in others for number in numbers_at(place))
+
+
+def test_places_that_matter_meet_every_kind_of_number() -> None:
+    place = next(place for place in exceptional_places("multiply") if place.matters)
+    numbers = numbers_at(place)
+    assert [math.isnan(number) for number in numbers].count(True) == 1
+    assert {math.inf, -math.inf, SUBNORMAL, LARGEST, 0.0} <= set(numbers)
+    assert 0 < SUBNORMAL < FLOAT64.smallest_normal
+    assert math.isinf(2 * LARGEST)
+
+
+def test_every_operand_is_tried() -> None:
+    assert {place.leaf for place in exceptional_places("addcmul")} == {"x1", "x2", "x3"}
+
+
+def test_fewer_choices_of_attributes_are_the_first_ones() -> None:
+    one, two = exceptional_places("sum", bases=1), exceptional_places("sum", bases=2)
+    assert one == two[: len(one)]
+    assert all(place.first for place in one)
+    assert not all(place.first for place in two)
+    assert exceptional_places("exp", bases=1) == exceptional_places("exp", bases=2)

@@ -1,0 +1,139 @@
+"""A language is one object, which is asked for all that depends on the language."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
+from refgrad.native.languages import LANGUAGES, Language
+from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names
+from refgrad.specification import specs_directory
+from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
+
+ALL = list(LANGUAGES.values())
+WITH_RUNNERS = [language for language in ALL if language.runner]
+
+
+def by_name(language: Language) -> str:
+    return language.name
+
+
+def test_no_other_module_compares_the_name_of_a_language() -> None:
+    names = LANGUAGES.keys() - {"none"}
+    allowed = ("refgrad/native/languages/", "refgrad/report/findings/", "refgrad/report/alone_by_tool.py")
+    comparing = [
+        name_of(path)
+        for path in python_files(PACKAGE)
+        for node in ast.walk(syntax_tree(path))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(each, ast.Constant) and each.value in names for each in ast.walk(node))
+    ]
+    assert [name for name in comparing if not name.startswith(allowed)] == []
+
+
+@pytest.mark.parametrize("language", WITH_RUNNERS, ids=by_name)
+def test_the_command_of_a_runner_names_its_file(language: Language) -> None:
+    command = language.command("an interpreter")
+    assert Path(command[-1]).is_file()
+    assert ("an interpreter" in command) == ("{python}" in language.runner)
+
+
+@pytest.mark.parametrize("language", ALL, ids=by_name)
+def test_every_language_prints_a_call_of_a_pullback_and_what_it_gives(language: Language) -> None:
+    call = Call(language.pull, {"pullback": Name("pullback"), "seed": Name("seed")}, ("a", "b"), unpack=True)
+    text = "\n".join(language.lines(call))
+    assert "pullback" in text
+    assert "seed" in text
+    assert all(name in text for name in call.targets)
+
+
+def test_a_deleted_variable_is_deleted_in_print_or_named_in_a_comment() -> None:
+    lines = {name: list(language.lines(Delete("x"))) for name, language in LANGUAGES.items()}
+    assert lines == {
+        "python": ["del x"],
+        "javascript": ["x = undefined;"],
+        "cpp": ["// x is deleted"],
+        "java": ["// x is deleted"],
+        "r": ["rm(x)"],
+        "none": ["delete x"],
+    }
+
+
+def test_a_language_that_is_only_listed_lists_regions_and_functions() -> None:
+    language = LANGUAGES["none"]
+    body = (Call("{x} sin", {"x": Name("x")}, ("y",)),)
+    region = Call("quiet")
+    assert list(language.region(region, ["x = 1"], by_error=True)) == ["within quiet, which an error ends", "    x = 1"]
+    assert list(language.lines(Function("f", ("x",), body, "y"))) == [
+        "function f of x",
+        "    y = x sin",
+        "    result y",
+    ]
+    assert list(language.lines(Call("split", {}, ("a", "b"), unpack=True))) == [
+        "a_and_b_found = split",
+        "a = a_and_b_found part 1",
+        "b = a_and_b_found part 2",
+    ]
+
+
+@pytest.mark.parametrize("language", ALL, ids=by_name)
+def test_suffixes_and_names_are_of_one_language_each(language: Language) -> None:
+    others = [each for each in ALL if each is not language]
+    assert language.suffix not in {each.suffix for each in others}
+    assert LANGUAGES[language.name] is language
+
+
+def test_lists_are_written_as_the_language_has_them() -> None:
+    listed = {name: language.argument(Names(("a", "b"))) for name, language in LANGUAGES.items()}
+    assert listed == {
+        "python": "[a, b]",
+        "javascript": "[a, b]",
+        "cpp": "{a, b}",
+        "java": "List.of(a, b)",
+        "r": "list(a, b)",
+        "none": "[a, b]",
+    }
+
+
+@pytest.mark.parametrize("name", sorted(name for name, language in LANGUAGES.items() if not language.new_list))
+def test_a_language_without_lists_of_arrays_has_no_hooks(name: str) -> None:
+    with pytest.raises(TypeError, match="has no function of gradient"):
+        LANGUAGES[name].argument(Lambda(("gradient",), Call("{gradient}", {"gradient": Name("gradient")})))
+
+
+def test_an_adapter_in_a_language_without_hooks_may_not_have_one() -> None:
+    fields: dict[str, Any] = {
+        "name": "mine",
+        "setup": "",
+        "leaf": "{array}",
+        "backward": "{output}",
+        "gradient": "{leaf}",
+    }
+    with pytest.raises(AdapterError, match="hook: leave it out; programs in java cannot record what a hook receives"):
+        TapeAdapter(**fields, language="java", hook="{x}.hook({function})")
+
+
+def test_the_default_of_value_is_that_of_the_language() -> None:
+    values = {
+        language.name: FunctionalAdapter(
+            name="mine", setup="", leaf="{array}", vjp="vjp({function}, {primals})", language=language.name
+        ).value
+        for language in WITH_RUNNERS
+    }
+    assert values == {"python": "np.asarray({x})", "javascript": "{x}", "cpp": "{x}", "java": "{x}", "r": "{x}"}
+
+
+def test_the_schema_of_reports_names_every_language() -> None:
+    schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
+    assert schema["$defs"]["engine"]["properties"]["language"]["enum"] == list(LANGUAGES)[1:]
+
+
+def test_a_package_that_is_not_installed_has_no_version() -> None:
+    versions = {language.version("no-such-package-of-refgrad", sys.executable) for language in ALL}
+    assert versions == {"unknown"}
