@@ -74,7 +74,7 @@ def test_what_people_write_is_certified(kind: str) -> None:
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
-        (lambda x: torch.fft.fft(x).abs(), "it calls fft_fft, which the operator table does not have"),
+        (lambda x: torch.fft.fft(x).abs(), "it calls _fft_r2c, which the operator table does not have"),
         (lambda x: x * x.detach().numpy().sum(), "it calls numpy, which takes a value out of the calculation"),
         (lambda x: x * x.sum().item(), "it calls item, which takes a value out of the calculation"),
     ],

@@ -18,7 +18,7 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {  # oracles holds the screen and the differences that checking and grading had twice
-    "grading": 6503, "report": 4409, "checking": 3631, "generation": 3694, "native": 4093, "operators": 3089,
+    "grading": 6503, "report": 4409, "checking": 3584, "generation": 3694, "native": 4093, "operators": 3089,
     "engine": 2586, "oracles": 2234, "scenario": 1454, "cli": 1179, "pytest_plugin": 1137, "lifecycle": 987,
     "adapters": 424, "interpreter": 372, ".": 339, "strategies": 118,
 }  # fmt: skip
@@ -27,8 +27,8 @@ CODE_LINES = {  # oracles holds the screen and the differences that checking and
 `grading` rose by 3, since a spelling that seems wrong is tried again in a fresh process.
 """
 
-MODULES = 387
-CHOSEN_NUMBERS = 737
+MODULES = 384
+CHOSEN_NUMBERS = 733
 SHARED_CLASS_NAMES = 1
 REPEATED_STRETCHES = 1
 

@@ -1,4 +1,4 @@
-"""Inputs of a function at which an operator inside of it is on an edge: one entry is moved until it is."""
+"""Inputs of a function at which one of its operators is on an edge."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from refgrad.operators import Operator
 from refgrad.operators.expression import Formula, FormulaError
 
 ENTRIES = 8
-"""So many entries are tried one after the other, until one is found that an operator depends on."""
+"""Number of entries of an input that are tried until an operator depends on one."""
 
 OFFSETS = np.array([0.0, *(sign * 2.0**power for power in range(-6, 7) for sign in (-1, 1))])
-"""How far an entry is moved to find on which side of an edge an operator is there."""
+"""Distances by which an entry is moved to find both sides of an edge."""
 
 HALVINGS = 120
-"""Numbers that are no neighbours yet after so many halvings lie at a number that is tiny beside them."""
+"""Largest number of halvings of an interval. One that is still wide lies around a tiny number."""
 
 
 @dataclass(frozen=True, slots=True)
 class InnerEdge:
-    """An edge of an operator inside of a function: its place in the trace, and which of its conditions."""
+    """An edge of an operator in a trace: the index of the step, and of the operator's condition."""
 
     step: int
     condition: int
@@ -39,7 +39,7 @@ class InnerEdge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watched:
-    """What a function did at a point, as far as it could be watched."""
+    """The steps that a function took at a point, up to the first that could not be recorded."""
 
     subject: CheckedFunction
     steps: tuple[Given | Applied, ...]
@@ -55,7 +55,7 @@ class Watched:
         ]
 
     def inputs_on(self, edge: InnerEdge) -> tuple[Any, ...] | None:
-        """Return the function's arguments with which an operator is on its edge, in the form in which they came."""
+        """Return arguments of the function at which an operator is on its edge, or None."""
         point = self.onto(edge)
         if point is None:
             return None
@@ -63,7 +63,7 @@ class Watched:
         return tuple(tree.build(self.subject.arguments(point)[: len(tree.leaves)]))
 
     def onto(self, edge: InnerEdge) -> Arrays | None:
-        """Return inputs that differ in one entry, with which the operator is on its edge or right beside it."""
+        """Return inputs that differ in one entry, at which the operator is on its edge or a rounding away from it."""
         count = len(self.subject.arguments_tree.leaves)
         own = [which for which, position in enumerate(self.subject.positions) if position < count]
         for which in own:
@@ -75,9 +75,9 @@ class Watched:
         return None
 
     def _moved(self, edge: InnerEdge, which: int, flat: int) -> Arrays | None:
-        """Move one entry until the first entry of the condition's residual is zero; None where it does not get there.
+        """Move one entry until the first entry of the condition's residual is zero. Return None if it never is.
 
-        The condition's other entries stay where they are, as far as they do not depend on the same entry.
+        Entries of the residual that do not depend on this entry keep their values.
         """
         point = self.subject.point
 
@@ -96,7 +96,7 @@ class Watched:
         return None
 
     def residual(self, edge: InnerEdge, point: Arrays) -> Array:
-        """Return how far the operator is from its edge, entry by entry, if the inputs are others."""
+        """Return how far the operator is from its edge, entry by entry, at other inputs."""
         values: dict[str, Array] = dict(zip(self.inputs, point, strict=False))
         for step in self.steps[: edge.step]:
             if isinstance(step, Given):
@@ -111,7 +111,7 @@ class Watched:
 
 
 def watched(subject: CheckedFunction) -> Watched | None:
-    """Watch a function at its point, up to what no row of the operator table tells; None where it cannot be watched."""
+    """Trace a function up to its first call without a row. Return None if its engine cannot be traced."""
     recorder = Recorder()
     tracer = TRACERS.get(subject.engine.adapter.name)
     if tracer is None or any(kind.is_complex for kind in subject.kinds):
@@ -123,7 +123,7 @@ def watched(subject: CheckedFunction) -> Watched | None:
 
 @cache
 def conditions(operator: Operator) -> tuple[Callable[..., Any], ...]:
-    """Return the differences that are zero on the edges of an operator, of its arguments and attributes."""
+    """Return functions of the arguments and attributes of an operator that are zero on its edges."""
     parameters = (*operator.argument_names, *operator.attribute_names)
     sources = dict.fromkeys(
         f"({ast.unparse(node.left)}) - ({ast.unparse(node.comparators[0])})"
@@ -135,7 +135,7 @@ def conditions(operator: Operator) -> tuple[Callable[..., Any], ...]:
 
 
 def _comparisons(where: str) -> list[ast.Compare]:
-    """Return the comparisons of a condition; none where it is said in words."""
+    """Return the comparisons of a condition, none if it is text."""
     try:
         return [node for node in ast.walk(Formula(where).tree) if isinstance(node, ast.Compare)]
     except FormulaError:
@@ -143,7 +143,7 @@ def _comparisons(where: str) -> list[ast.Compare]:
 
 
 def root(function: Callable[[Any], float], numbers: Array) -> Any | None:
-    """Return where a function is zero or changes its sign, between some numbers; None where it does not."""
+    """Return where a function is zero or changes its sign among some numbers, or None."""
     numbers = np.sort(numbers)
     values = [function(number) for number in numbers]
     for number, value in zip(numbers, values, strict=True):
@@ -160,7 +160,7 @@ def _pairs(numbers: Array, values: list[float]) -> Iterator[tuple[Any, Any, floa
 
 
 def bisected(function: Callable[[Any], float], low: Any, high: Any, left: float) -> Any:
-    """Return a zero between two numbers, or the second of two neighbours on either side of it."""
+    """Return a zero between two numbers, or the upper of two adjacent numbers around it."""
     for _ in range(HALVINGS):
         middle = low + (high - low) / 2
         if middle in {low, high}:

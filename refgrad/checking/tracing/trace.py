@@ -13,7 +13,7 @@ import numpy as np
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Arrays, near, numeric
 from refgrad.checking.subject import CheckedFunction
-from refgrad.checking.tracing import jax_program, numpy_array, torch_mode
+from refgrad.checking.tracing import jax_program, numpy_array, torch_dispatch
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable
 from refgrad.interpreter import Noted, noted, numpy_forward
 from refgrad.oracles import CertifiedOracle, judge
@@ -22,26 +22,26 @@ from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS, least_precise
 
 CLOSE_ULPS = 4.0
-"""Values that differ by less than this many units in the last place need no closer look."""
+"""Largest difference in units in the last place that needs no certified comparison."""
 
 NEARBY = 2.0**-20
-"""How far away, relatively, the function and its trace are compared once more."""
+"""Relative distance of the second point at which the function and its trace are compared."""
 
 LARGEST_CERTIFIED = 100_000
-"""A function of more scalar operations than this is screened, but not certified entry by entry."""
+"""Largest number of scalar operations of a function that is certified entry by entry. Larger ones are screened."""
 
 TRACERS: Mapping[str, Callable[[CheckedFunction, Recorder], tuple[str, ...]]] = MappingProxyType({
-    "torch": torch_mode.trace,
+    "torch": torch_dispatch.trace,
     "jax": jax_program.trace,
     "autograd": numpy_array.trace,
     "refgrad": numpy_array.trace,
 })
-"""How functions of each engine are watched; those of other engines are judged by differences."""
+"""Functions that trace functions of an engine. Those of other engines are judged by differences."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A function at a point as a scenario: the names of the checked inputs and of the outputs, and its precision."""
+    """A function at a point as a scenario, with the names of its checked inputs and outputs and its precision."""
 
     recorder: Recorder
     inputs: tuple[str, ...]
@@ -49,14 +49,14 @@ class Trace:
     dtype: str
 
     terms: int
-    """About how many operations on numbers lead to an entry."""
+    """Approximate number of operations on numbers that lead to an entry."""
 
     large: bool
-    """Whether to certify it entry by entry would take longer than a check may."""
+    """True if certifying it entry by entry would take too long."""
 
     @cached_property
     def scenario(self) -> Scenario:
-        """What was recorded."""
+        """The recorded scenario."""
         return self.recorder.scenario()
 
     @property
@@ -66,7 +66,7 @@ class Trace:
 
     @cached_property
     def steps_of_composites(self) -> Mapping[str, Noted]:
-        """The steps of which each composite operator consists here."""
+        """Steps of each composite operator, by the name of its result."""
         values = self.recorder.values
         return {
             step.name: noted(step.operator, [values[name] for name in step.arguments], step.attributes)
@@ -76,7 +76,7 @@ class Trace:
 
     @cached_property
     def operations(self) -> int:
-        """How many operators are applied, none of which is made of others."""
+        """Number of operators that are applied, counting the steps of composites."""
         inside = self.steps_of_composites.values()
         applied = sum(isinstance(step, Applied) for step in self.recorder.steps) - len(inside)
         return applied + sum(entry.operator is not None for found in inside for entry in found.entries)
@@ -97,7 +97,7 @@ class Trace:
 
 
 def _result(composite: Noted, system: Duals, arguments: Sequence[Any]) -> Any:
-    """Return the value of a composite by its steps."""
+    """Return the value of a composite operator by its steps."""
     values = dict(zip(map(id, composite.inputs), arguments, strict=True))
     for entry in composite.entries:
         if entry.operator is None:
@@ -109,12 +109,12 @@ def _result(composite: Noted, system: Duals, arguments: Sequence[Any]) -> Any:
 
 
 def trace(subject: CheckedFunction, outputs: Arrays, precision: str = "", recorder: Recorder | None = None) -> Trace:
-    """Return the scenario that a function amounts to; ``outputs`` are what it really returns at the point.
+    """Return a function as a scenario. ``outputs`` are the values that the function returns at the point.
 
     ``precision`` is the coarsest dtype that it computes in, if that is known. The ``recorder`` has the run afterwards.
 
-    Raises Untraceable, with the reason, where it does something that there is no row for, or where the scenario does
-    not give the function's own values there and nearby.
+    Raise Untraceable with the reason if a call has no row, or if the scenario does not give the function's values
+    there and nearby.
     """
     if any(kind.is_complex for kind in subject.kinds):
         raise Untraceable("it takes complex numbers")
@@ -161,7 +161,7 @@ def _verify_here(found: Trace, outputs: Arrays, recorder: Recorder) -> None:
 
 
 def _verify_nearby(found: Trace, subject: CheckedFunction) -> None:
-    """Compare at another point too: a value that was taken out of the calculation is a constant in the trace only."""
+    """Compare at another point too, where a value that was recorded as a constant by mistake is another one."""
     moved = tuple(_moved(array) for array in subject.point)
     values = _elsewhere(found.recorder, dict(zip(found.inputs, moved, strict=True)))
     for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
@@ -175,7 +175,7 @@ def _moved(array: Array) -> Array:
 
 
 def _elsewhere(recorder: Recorder, moved: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the value of every name with other values of some leaves."""
+    """Return the value of every name for other values of some leaves."""
     values: dict[str, Array] = {}
     with np.errstate(all="ignore"):
         for step in recorder.steps:

@@ -10,8 +10,7 @@ import pytest
 
 from refgrad.checking import GradientReport, check_gradients
 from refgrad.checking.libraries.jax_arrays import equations
-from refgrad.checking.tracing.jax_calls import JAX_CALLS, MOVING
-from refgrad.checking.tracing.jax_program import FLOW, PROGRAMS
+from refgrad.checking.tracing.jax_program import FLOW, JAX, MOVING, PROGRAMS
 
 jax: Any = pytest.importorskip("jax", reason="needs refgrad[jax]")
 jnp: Any = jax.numpy
@@ -177,7 +176,7 @@ def test_what_is_not_recorded_is_judged_by_differences(name: str) -> None:
 def test_no_primitive_is_known_that_is_not_tried() -> None:
     functions = [*FUNCTIONS.values(), (slightly_wrong(jnp.sin, 0.0), (SIGNS,))]
     tried = {each.primitive.name for f, inputs in functions for each in equations(jax.make_jaxpr(f)(*inputs))}
-    assert sorted({*JAX_CALLS, *MOVING, *PROGRAMS, *FLOW} - tried) == []
+    assert sorted({*JAX, *MOVING, *PROGRAMS, *FLOW} - tried) == []
 
 
 def test_a_backward_that_jax_does_not_have_is_not_called_wrong() -> None:

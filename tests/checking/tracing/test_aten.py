@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from refgrad.checking.tracing.aten import _norm
 from refgrad.checking.tracing.recorder import Untraceable
-from refgrad.checking.tracing.torch_calls import _norm
 
 
 class Rows:
@@ -19,14 +19,14 @@ class Rows:
 
 @pytest.mark.parametrize(
     ("order", "row"),
-    [("fro", "l2_norm"), (2, "l2_norm"), (1, "l1_norm"), (float("inf"), "max_norm"), (3, "vector_norm 3.0")],
+    [(2, "l2_norm"), (1, "l1_norm"), (float("inf"), "max_norm"), (3, "vector_norm 3.0")],
 )
 def test_a_norm_is_the_row_of_its_order(order: Any, row: str) -> None:
     translator: Any = Rows()
     assert _norm(translator, "x", order) == row
 
 
-@pytest.mark.parametrize("order", [0, -1, "nuc"])
+@pytest.mark.parametrize("order", [0, -1])
 def test_a_norm_of_another_order_is_not_recorded(order: Any) -> None:
     translator: Any = Rows()
     with pytest.raises(Untraceable, match="norm with the order"):

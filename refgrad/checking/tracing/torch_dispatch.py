@@ -1,0 +1,390 @@
+"""Functions of PyTorch, traced at its dispatcher: every call of an ATen operator below autograd.
+
+The library comes as an argument, out of its adapter: nothing here imports it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.checking.subject import CheckedFunction
+from refgrad.checking.tracing.aten import ATEN, CONSTANTS, IGNORED, MOVES, RENAMED
+from refgrad.checking.tracing.recorder import Array, Recorder, Translator, Untraceable
+
+NARROW = 4
+"""Numbers of fewer bytes are read as float32, since NumPy has no bfloat16."""
+
+READERS = frozenset({
+    "item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "__complex__", "__dlpack__",
+    "data_ptr", "untyped_storage", "storage",
+})  # fmt: skip
+"""Methods that take values out of PyTorch. Most of them call no operator."""
+
+TEXTS = frozenset({"__format__", "__repr__"})
+"""Methods that print a value. The operators that they call are no part of the function."""
+
+
+def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:
+    """Run the function once, record the operators that it calls, and return the names of its outputs."""
+    tracer = AtenTracer(subject.engine.namespace["torch"], recorder)
+    compiled = "torch._dynamo" in sys.modules
+    with tracer.torch.compiler.set_stance("force_eager") if compiled else nullcontext():
+        run = subject.pullback(subject.point, tracer.watching)
+    recorder.run = run
+    if tracer.refusal:
+        raise Untraceable(tracer.refusal)
+    recorder.sealed = tracer.sealed
+    return tracer.names_of_outputs(run.tensors)
+
+
+class _Operator(NamedTuple):
+    """What the schema of an ATen operator says.
+
+    Each parameter has its name in the table, empty if it is ignored, and its default.
+    """
+
+    name: str
+    parameters: Mapping[str, tuple[str, Any]]
+    written: tuple[str, ...]
+    is_constant: bool
+
+
+@cache
+def _operator(function: Any) -> _Operator:
+    schema = getattr(function, "_schema", None)
+    if schema is None:
+        raise Untraceable(f"it calls {function}, which the operator table does not have")
+    written = tuple(each.name for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write)
+    name = schema.name.removeprefix("aten::").removeprefix("prims::").removeprefix("special_")
+    parameters = {
+        each.name: ("" if each.name in IGNORED else RENAMED.get(each.name, each.name), each.default_value)
+        for each in schema.arguments
+    }
+    return _Operator(name.removesuffix("_") if written else name, parameters, written, name in CONSTANTS)
+
+
+class _Unnamed(Untraceable):
+    """A value is used that depends on the inputs in a way that no row says."""
+
+
+class _Write(NamedTuple):
+    """A write: the tensor through which memory was written, and the name of what the tensor holds since."""
+
+    tensor: Any
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call of an operator."""
+
+    function: Any
+    operator: _Operator
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    given: dict[str, Any]
+    """The arguments by their names."""
+
+    target: Any = None
+    """The tensor that is written to."""
+
+    name: str = ""
+    """What it holds afterwards."""
+
+
+class AtenTracer(Translator):
+    """Knows the names of tensors, and records the operators that are called with such."""
+
+    rows = ATEN
+
+    def __init__(self, torch: Any, recorder: Recorder) -> None:
+        """Know no tensor."""
+        super().__init__(recorder)
+        self.torch = torch
+        self.names: dict[int, tuple[str, int]] = {}
+        """Name of each tensor by its id, empty if no row gives it, and the number of writes that were made before."""
+
+        self.kept: list[Any] = []
+        """The tensors that are known, so that no other tensor gets their ids."""
+
+        self.constants: set[int] = set()
+        """Ids of tensors that do not change with the inputs nearby, as comparisons do not."""
+
+        self.writes: list[_Write] = []
+        self.paused = False
+        self.refusal = ""
+        self.sealed = True
+        """False if something was recorded that may depend on the inputs in a way that was not seen."""
+
+    @contextmanager
+    def watching(self, leaves: Sequence[Any]) -> Iterator[None]:
+        """Give the inputs names, and record what is called."""
+        for leaf in leaves:
+            self.bind(leaf, self.recorder.leaf(self.recorder.fresh("x"), _array(leaf), requires_grad=True))
+        functions, operators = _modes(self.torch)
+        with functions(self), operators(self):
+            yield
+
+    def bind(self, tensor: Any, name: str) -> None:
+        """Give a tensor a name."""
+        self.names[id(tensor)] = name, len(self.writes)
+        self.kept.append(tensor)
+
+    def knows(self, value: Any) -> bool:
+        """Return True if a value is a tensor that depends on the inputs, or has such."""
+        if isinstance(value, tuple | list):
+            return any(map(self.knows, value))
+        if id(value) in self.names:
+            return True
+        return bool(self.writes) and isinstance(value, self.torch.Tensor) and bool(self.writes_to(value))
+
+    def writes_to(self, tensor: Any, since: int = 0) -> list[_Write]:
+        """Return the writes to the memory of a tensor."""
+        later = self.writes[since:]
+        return [each for each in later if _memory(each.tensor) == _memory(tensor)] if later else []
+
+    def name_of(self, value: Any) -> str:
+        """Return the name of a tensor with all that was written to its memory, or of a new constant."""
+        if not isinstance(value, self.torch.Tensor):
+            if isinstance(value, bool | int | float | np.number | np.ndarray):
+                return self.recorder.constant(np.asarray(value))
+            raise Untraceable(f"it calculates with {type(value).__name__}")
+        name, since = self.names.get(id(value), (None, 0))
+        if name == "":
+            raise _Unnamed("it uses a result that the operator table does not have")
+        if name is None:
+            self.sealed = self.sealed and id(value) in self.constants
+            name = self.recorder.constant(_array(value))
+        writes = self.writes_to(value, since)
+        for write in writes:
+            name = self.rewritten(value, name, write)
+        if writes:
+            self.bind(value, name)
+        return name
+
+    def rewritten(self, tensor: Any, name: str, write: _Write) -> str:
+        """Return the name of what a tensor holds after a write to its memory."""
+        own, other = _positions(tensor), _positions(write.tensor)
+        if np.array_equal(own, other):
+            return write.name
+        labels = np.zeros(max(own.max(initial=0), other.max(initial=0)) + 1, np.int64)
+        labels[other.ravel()] = own.size + np.arange(1, other.size + 1)
+        kept = np.arange(1, own.size + 1).reshape(own.shape)
+        return self.entries([name, write.name], np.where(labels[own], labels[own], kept))
+
+    def plain(self, value: Any) -> Any:
+        """Return an argument as numbers, words and tuples. Raise Untraceable if it depends on the inputs."""
+        if isinstance(value, self.torch.Tensor):
+            if self.knows(value):
+                raise Untraceable("it takes a number out of the calculation")
+            value = value.tolist()
+        return tuple(map(self.plain, value)) if isinstance(value, tuple | list) else value
+
+    def unseen(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
+        """Run what prints a value without recording the operators that it calls."""
+        self.sealed, paused, self.paused = False, self.paused, True
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            self.paused = paused
+
+    def is_real(self, value: Any) -> bool:
+        """Return True if a value is a tensor through which a derivative goes."""
+        if not isinstance(value, self.torch.Tensor) or value.is_meta:
+            return False
+        return value.is_floating_point() or value.is_complex()  # type: ignore[no-any-return]
+
+    def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        """Run an operator, and record it as long as all before could be recorded."""
+        if (
+            self.paused
+            or self.refusal
+            or not (self.knows(arguments) or (keywords and self.knows([*keywords.values()])))
+        ):
+            return function(*arguments, **keywords)
+        call = None
+        try:
+            call = self.begun(function, arguments, keywords)
+        except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
+            self.refuse(function, error)
+        result = function(*arguments, **keywords)
+        if call is not None:
+            try:
+                self.ended(call, result)
+            except Exception as error:  # noqa: BLE001
+                self.refuse(function, error)
+        return result
+
+    def refuse(self, function: Any, error: Exception) -> None:
+        """Note why an operator cannot be recorded. The function goes on in any case."""
+        told = str(error)
+        self.refusal = told if isinstance(error, Untraceable) else f"it calls {function} on values without rows: {told}"
+
+    def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call:
+        """Return a call that takes values with names. What it writes is recorded before the old value is lost."""
+        operator = _operator(function)
+        given = {**dict(zip(operator.parameters, arguments, strict=False)), **keywords}
+        call = _Call(function, operator, arguments, keywords, given)
+        if len(operator.written) > 1:
+            raise Untraceable(f"it calls {operator.name}, which writes to several tensors")
+        if operator.written:
+            call.target = given[operator.written[0]]
+            if self.is_real(call.target) and not self.is_constant(call):
+                call.name = self.recorded(call)
+        return call
+
+    def ended(self, call: _Call, result: Any) -> None:
+        """Give the results of a call their names."""
+        if call.operator.written:
+            if self.is_real(call.target):
+                self.writes.append(_Write(call.target, call.name or self.recorder.constant(_array(call.target))))
+                self.bind(call.target, self.writes[-1].name)
+            return
+        results = _several(result)
+        real = list(map(self.is_real, results))
+        if not any(real) or self.is_constant(call):
+            tensors = [each for each in results if isinstance(each, self.torch.Tensor)]
+            self.sealed = self.sealed and bool(tensors)
+            self.kept += tensors
+            self.constants.update(map(id, tensors))
+            return
+        try:
+            names = self.recorded(call)
+        except _Unnamed:
+            names = ""
+        for tensor, name, has_name in zip_longest(
+            results, [names] if type(names) is str else names, real, fillvalue=""
+        ):
+            if has_name:
+                self.bind(tensor, name)
+
+    def is_constant(self, call: _Call) -> bool:
+        """Return True if the result depends on no entry of a tensor with a name."""
+        return call.operator.is_constant and not self.knows((*call.arguments[1:], *call.keywords.values()))
+
+    def recorded(self, call: _Call) -> Any:
+        """Record a call and return the name of its result, or the names of several."""
+        if call.operator.name in MOVES:
+            return self.moved(call)
+        if call.operator.name.endswith(("_backward", "_backward_data")):
+            return self.decomposed(call)
+        named = {}
+        for given, value in call.given.items():
+            key, default = call.operator.parameters[given]
+            if key and value is not None and (isinstance(value, self.torch.Tensor) or value != default):
+                named[key] = value
+        if named.get("axis") == []:  # no axes mean all
+            del named["axis"]
+        return self.call(call.operator.name, (), named)
+
+    def moved(self, call: _Call) -> str:
+        """Record where each entry comes from, as the operator itself says of numbers of entries."""
+        sources: list[Any] = []
+
+        def labelled(value: Any) -> Any:
+            if isinstance(value, tuple | list):
+                return [labelled(each) for each in value]
+            if not self.is_real(value):
+                return value
+            start = 1 + sum(each.numel() for each in sources)
+            sources.append(value)
+            return self.torch.arange(start, start + value.numel(), dtype=self.torch.float64).reshape(value.shape)
+
+        if "value" in call.given:
+            raise Untraceable(f"it calls {call.operator.name} with a number")
+        given = {key: labelled(value) for key, value in call.keywords.items()}
+        labels = call.function(*map(labelled, call.arguments), **given)
+        return self.entries(sources, labels.numpy())
+
+    def decomposed(self, call: _Call) -> list[str]:
+        """Record the rule of an operator that the function itself differentiates, as PyTorch decomposes it."""
+        rule = import_module("torch._decomp").decomposition_table.get(call.function)
+        if rule is None:
+            raise Untraceable(f"it calls {call.operator.name}, which the operator table does not have")
+        with _modes(self.torch)[1](self):
+            results = rule(*call.arguments, **call.keywords)
+        return [self.name_of(each) if self.is_real(each) else "" for each in _several(results)]
+
+    def names_of_outputs(self, outputs: tuple[Any, ...]) -> tuple[str, ...]:
+        """Return the names of what the function returned. What needs no gradient may be a constant."""
+        for k, output in enumerate(outputs):
+            if not self.knows(output) and getattr(output, "requires_grad", True):
+                raise Untraceable(f"output {k} comes from something that was not seen")
+        return tuple(map(self.name_of, outputs))
+
+
+def _several(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, tuple | list) else [result]
+
+
+def _array(tensor: Any) -> Array:
+    """Return a copy of the entries."""
+    narrow = tensor.element_size() < NARROW and tensor.is_floating_point()
+    return np.array((tensor.float() if narrow else tensor).numpy(force=True))
+
+
+def _memory(tensor: Any) -> int:
+    """Return what identifies the memory of a tensor, 0 if it has none of its own."""
+    try:
+        return tensor.untyped_storage()._cdata  # type: ignore[no-any-return]  # noqa: SLF001 (its identity)
+    except (NotImplementedError, RuntimeError):
+        return 0
+
+
+def _positions(tensor: Any) -> npt.NDArray[np.int64]:
+    """Return where in its memory each entry of a tensor is."""
+    result = np.array(tensor.storage_offset())
+    for length, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        result = result[..., None] + stride * np.arange(length)
+    return result
+
+
+@cache
+def _modes(torch: Any) -> tuple[type, type]:
+    """Return the modes of PyTorch that show a tracer the calls of Python and those of operators."""
+
+    class _Functions(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+        """Sees the methods that take a value out of PyTorch."""
+
+        def __init__(self, tracer: AtenTracer) -> None:
+            super().__init__()
+            self.tracer = tracer
+
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            name = getattr(func, "__name__", "")
+            if name in TEXTS:
+                return self.tracer.unseen(func, args, kwargs or {})
+            if name in READERS and self.tracer.knows(args) and not self.tracer.refusal:
+                self.tracer.refusal = f"it calls {name}, which takes a value out of the calculation"
+            return func(*args, **(kwargs or {}))
+
+    class _Operators(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
+        """Sees each operator below autograd."""
+
+        supports_higher_order_operators = True
+
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """Return False: to hide each call from the compiler takes longer than to record it."""
+            return False
+
+        def __init__(self, tracer: AtenTracer) -> None:
+            super().__init__()
+            self.tracer = tracer
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            return self.tracer.run(func, args, kwargs or {})
+
+    return _Functions, _Operators
