@@ -10,17 +10,19 @@ from typing import Any
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact, Lacks, SeedWrite
+from refgrad.grading.judging.evidence import Absent, Blocked, Died, Evidence, Fact, Lacks, SeedWrite, Uncoupled, Unsent
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.regressions import regressions
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import CheckSearch, Demonstration
 from refgrad.grading.shared_verdicts import SharedVerdicts
-from refgrad.native.engine import Engine, prepare, reproduce
+from refgrad.native.display import displayed
+from refgrad.native.engine import Engine, prepare
 from refgrad.native.repetition import printed_again_and_again
+from refgrad.native.statements import Code
 from refgrad.operators import Operator
-from refgrad.scenario import Scenario
+from refgrad.scenario import Read, Scenario
 
 
 @dataclass(slots=True)
@@ -133,12 +135,18 @@ class Bench:
         seeds = isinstance(finding.fact, SeedWrite)
         sometimes = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
+        reads = reads_of(finding.fact, scenario)
+        step = evidence.step if evidence is not None else 0
+        if isinstance(finding.fact, Absent) and finding.fact.error is not None:
+            step = finding.fact.after_step
         return Shown(
             verdict=finding.outcome,
             message="" if evidence is None else message(evidence, scenario),
             scenario=scenario.text,
             scenario_id=scenario.id,
-            reproduction=program or reproduce(scenario, self.engine, seeds=seeds),
+            reproduction=(Code(program),)
+            if program
+            else displayed(scenario, self.engine.adapter, self.engine.spelling, step, reads, watch_seeds=seeds),
             evidence=evidence,
         )
 
@@ -171,3 +179,15 @@ class Bench:
             evidence=evidence,
             **fields,
         )
+
+
+def reads_of(fact: Fact | None, scenario: Scenario) -> list[Read]:
+    """Return the reads that show a fact, if they are others than its step; all of a scenario without a fact."""
+    match fact:
+        case None:
+            return [step for step in scenario.steps if isinstance(step, Read)]
+        case Uncoupled():
+            return [Read("grad", each.name) for each in fact.direction]
+        case Unsent():
+            return [Read("grad", fact.leaf)]
+    return []

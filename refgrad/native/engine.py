@@ -6,20 +6,21 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, find_adapter, is_reference_engine, spellings
+from refgrad.native.display import failing_steps, program_lines
 from refgrad.native.languages import language_of
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
-from refgrad.native.printing import failing_steps, printed
 from refgrad.native.process import Limits
 from refgrad.native.program import Program, program_of
 from refgrad.native.runner import LocalRunner, ProcessRunner, Runner, Shown
 from refgrad.native.runners.python_runner import Session
-from refgrad.native.statements import Call, call_wire
+from refgrad.native.statements import Attempt, Call, call_wire
 from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Grad, Read, Scenario, Step
 
@@ -268,4 +269,5 @@ def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str
     program = engine.program(scenario, watch_seeds=seeds)
     failing = failing_steps(scenario, engine.adapter.policy)
     language = language_of(engine.adapter.language, dtypes=not plain)
-    return printed(program.groups, engine.adapter.setup, language, failing)
+    groups = ((Attempt(group),) if at in failing else group for at, group in enumerate(program.groups))
+    return language.whole(engine.adapter.setup, "\n".join(program_lines(chain.from_iterable(groups), language)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -90,15 +90,15 @@ def program_of(
     all seeds so far.
     """
     if isinstance(adapter, TapeAdapter):
-        tape = _TapeWriter(scenario, adapter, spell, nests, watch_seeds=watch_seeds)
+        tape = TapeWriter(scenario, adapter, spell, nests, watch_seeds=watch_seeds)
         around = None if adapter.enable_grad is None else call(adapter.enable_grad)
         return Program(tuple(tuple(tape.step(step)) for step in scenario.steps), around)
-    functional = _FunctionalWriter(scenario, adapter, spell, nests)
+    functional = FunctionalWriter(scenario, adapter, spell, nests)
     return Program(tuple(tuple(functional.step(step)) for step in scenario.steps))
 
 
 @dataclass(slots=True)
-class _Writer:
+class Writer:
     """Common part of the writers of programs for tape engines and functional engines."""
 
     scenario: Scenario
@@ -160,6 +160,7 @@ class _Writer:
         return Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
 
     def jvp(self, step: Jvp) -> Iterator[Statement]:
+        """Yield the statements that push tangents forward."""
         name = self.fresh(f"function_of_{step.name}")
         yield self.function(name, tuple(step.leaves), step.output)
         tangents = []
@@ -184,13 +185,16 @@ class _Writer:
 
 
 @dataclass(slots=True)
-class _TapeWriter(_Writer):
+class TapeWriter(Writer):
+    """Writer for engines that record a tape."""
+
     watch_seeds: bool = False
     seeds: list[str] = field(default_factory=list)
     seen: dict[str, str] = field(default_factory=dict)
 
     @property
     def tape(self) -> TapeAdapter:
+        """The adapter."""
         assert isinstance(self.adapter, TapeAdapter)
         return self.adapter
 
@@ -244,6 +248,7 @@ class _TapeWriter(_Writer):
                 raise NotImplementedError(type(step).__name__)
 
     def backward(self, step: Backward, output: str) -> Iterator[Statement]:
+        """Yield the statements of a backward."""
         before, seed = self.seed(step.seed)
         yield from before
         yield calls.backward(self.tape, output, seed, retain_graph=step.retain_graph)
@@ -255,6 +260,7 @@ class _TapeWriter(_Writer):
             yield Show("the seeds", call(text, **fields), "arrays")
 
     def write(self, step: WriteStep) -> Call:
+        """Return the call that overwrites a tensor."""
         tensor, operand = Name(step.name), Name(step.operand)
         if step.index is None:
             return call(self.tape.in_place[step.action], x=tensor, y=operand)
@@ -279,6 +285,7 @@ class _TapeWriter(_Writer):
         return call(self.spelled("multiply", "{x} * {y}"), x=Name("gradient"), y=other)
 
     def look(self, step: Read) -> Show:
+        """Return the statement that shows what a step reads."""
         name, what = step.name, step.what
         if what == "value":
             return self.value(name)
@@ -291,18 +298,22 @@ class _TapeWriter(_Writer):
 
 
 @dataclass(slots=True)
-class _FunctionalWriter(_Writer):
+class FunctionalWriter(Writer):
     """Writer for functional engines. Gradients are bound to variables, to which further backward calls are added."""
 
     pullbacks: dict[str, str] = field(default_factory=dict)
     gradients: dict[str, str] = field(default_factory=dict)
+    read: frozenset[str] | None = None
+    """Leaves whose gradients are bound to variables, all if None."""
 
     @property
     def functional(self) -> FunctionalAdapter:
+        """The adapter."""
         assert isinstance(self.adapter, FunctionalAdapter)
         return self.adapter
 
     def within(self, step: Apply | Grad) -> Iterator[Statement]:
+        """Yield the statements of a result within a function, gradients included."""
         yield from self.made(step) if isinstance(step, Apply) else self.recorded(step)
 
     def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
@@ -313,6 +324,7 @@ class _FunctionalWriter(_Writer):
         return pullback, [self.function(function, leaves, output), made]
 
     def seed(self, step: Backward | Grad) -> Call:
+        """Return the call that makes a seed, ones if the step has none."""
         seed = step.seed
         if seed is None:
             ones = np.ones(evaluate(self.scenario, Float64())[step.output].shape)
@@ -320,6 +332,7 @@ class _FunctionalWriter(_Writer):
         return calls.seed(self.adapter, seed, seed.dtype)
 
     def recorded(self, step: Grad) -> Iterator[Statement]:
+        """Yield the statements of a gradient that can itself be differentiated."""
         pullback, made = self.pullback(step.output, (step.leaf,))
         yield from made
         syntax = self.adapter.syntax
@@ -346,17 +359,24 @@ class _FunctionalWriter(_Writer):
                 yield self.gradient(name)
 
     def backward(self, step: Backward) -> Iterator[Statement]:
+        """Yield the statements of a backward, and of the sums of gradients."""
         leaves = tuple(relevant_leaves(self.scenario, step.output))
-        if step.output not in self.pullbacks:
-            self.pullbacks[step.output], made = self.pullback(step.output, leaves)
-            yield from made
-        targets = tuple(self.fresh(f"{'more' if leaf in self.gradients else 'gradient'}_of_{leaf}") for leaf in leaves)
-        fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[step.output]), "seed": self.seed(step)}
-        yield Call(self.adapter.syntax.pull, fields, targets, unpack=True)
-        for leaf, target in zip(leaves, targets, strict=True):
+        read = [leaf for leaf in leaves if self.read is None or leaf in self.read]
+        targets = {leaf: self.fresh(f"{'more' if leaf in self.gradients else 'gradient'}_of_{leaf}") for leaf in read}
+        yield from self.pulled(step, leaves, targets)
+        for leaf, target in targets.items():
             total = self.gradients.setdefault(leaf, target)
             if total != target:
                 yield self.total(leaf, target)
+
+    def pulled(self, step: Backward, leaves: tuple[str, ...], targets: Mapping[str, str]) -> Iterator[Statement]:
+        """Yield the statements that bind the gradients of leaves to variables."""
+        if step.output not in self.pullbacks:
+            self.pullbacks[step.output], made = self.pullback(step.output, leaves)
+            yield from made
+        fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[step.output]), "seed": self.seed(step)}
+        syntax = self.adapter.syntax
+        yield Call(syntax.pull, fields, tuple(targets.get(leaf, syntax.unread) for leaf in leaves), unpack=True)
 
     def total(self, leaf: str, more: str) -> Call:
         """Return the sum of a leaf's gradients so far and a further one.
@@ -372,6 +392,7 @@ class _FunctionalWriter(_Writer):
         return call(added, self.gradients[leaf], x=Name(total), y=Name(more))
 
     def gradient(self, name: str) -> Show:
+        """Return the statement that shows the gradient of a leaf."""
         if name not in self.gradients:
             return Show(f"gradient of {name}", Call("{nothing}", {"nothing": Value(None)}))
         shown = self.value(self.gradients[name])

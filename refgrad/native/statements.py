@@ -6,9 +6,11 @@ JSON (:meth:`wire`) and printed by :mod:`refgrad.native.languages`; there is no 
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Mapping
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from refgrad.scenario import Constant
@@ -158,7 +160,14 @@ class Walk:
     nodes: Mapping[str, str]
 
 
-Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Walk"
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Statements that must raise an error, after which a printed program continues. It is never sent to a runner."""
+
+    body: tuple[Statement, ...]
+
+
+Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Walk | Attempt"
 
 
 def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return for each kind of statement)
@@ -181,6 +190,99 @@ def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return f
             return {"code": text}
         case Walk(parents=parents, nodes=nodes):
             return {"walk": {"parents": parents, "nodes": dict(nodes)}}
+        case Attempt(body=body):
+            return {"attempt": [statement_wire(each) for each in body]}
+
+
+def statement_row(statement: Statement) -> Wire:
+    """Return the JSON form of a statement in a report: that of a runner, and the names of what is shown."""
+    row = statement_wire(statement)
+    if isinstance(statement, Show):
+        row["show"]["what"] = statement.what
+    return row
+
+
+def statement_of(row: Wire) -> Statement:
+    """Return the statement of its JSON form in a report. Raises TypeError or ValueError for anything else."""
+    try:
+        ((kind, value),) = row.items()
+        return _STATEMENTS[kind](value)
+    except (AttributeError, KeyError, TypeError, binascii.Error) as error:
+        raise ValueError(f"{str(row)[:100]} is no statement: {error!r}") from error
+
+
+def _show_of(row: Wire) -> Show:
+    dtype = call_of(row["dtype"]) if "dtype" in row else None
+    optional, timed = row.get("optional", False), row.get("timed", False)
+    return Show(_text(row["what"]), call_of(row["call"]), row["form"], dtype, optional, timed)
+
+
+def _function_of(row: Wire) -> Function:
+    body = tuple(map(statement_of, row["body"]))
+    return Function(_named(row["name"]), tuple(map(_named, row["parameters"])), body, _named(row["result"]))
+
+
+def _named(name: str) -> str:
+    """Return a name. Raises ValueError for other text, which would become code."""
+    if not name.isidentifier():
+        raise ValueError(f"{name[:100]!r} is no name")
+    return name
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{str(value)[:100]} is no text")
+    return value
+
+
+def call_of(row: Wire) -> Call:
+    """Return the call of its JSON form."""
+    fields = {name: _argument_of(each) for name, each in row["fields"].items()}
+    return Call(_text(row["template"]), fields, tuple(map(_named, row.get("targets", ()))), row.get("unpack", False))
+
+
+def _argument_of(row: Wire) -> Argument:
+    ((kind, value),) = row.items()
+    return _ARGUMENTS[kind](value)
+
+
+def _lambda_of(row: Wire) -> Lambda:
+    return Lambda(tuple(map(_named, row["parameters"])), call_of(row["body"]))
+
+
+def _value_of(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, inner),) = value.items()
+    if kind == "float":
+        return float.fromhex(inner)
+    return slice(*inner) if kind == "slice" else {"tuple": tuple, "list": list}[kind](map(_value_of, inner))
+
+
+def _constant_of(row: Wire) -> Constant:
+    return Constant(row["dtype"], tuple(row["shape"]), b64decode(row["data"], validate=True))
+
+
+_STATEMENTS: Final[Mapping[str, Callable[[Any], Statement]]] = MappingProxyType({
+    "call": call_of,
+    "show": _show_of,
+    "function": _function_of,
+    "enter": lambda row: Enter(call_of(row)),
+    "leave": lambda row: Leave(row["by_error"]),
+    "delete": lambda name: Delete(_named(name)),
+    "code": lambda text: Code(_text(text)),
+    "walk": lambda row: Walk(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
+    "attempt": lambda rows: Attempt(tuple(map(statement_of, rows))),
+})
+
+_ARGUMENTS: Final[Mapping[str, Callable[[Any], Argument]]] = MappingProxyType({
+    "name": lambda name: Name(_named(name)),
+    "names": lambda names: Names(tuple(map(_named, names))),
+    "value": lambda value: Value(_value_of(value)),
+    "array": _constant_of,
+    "call": call_of,
+    "lambda": _lambda_of,
+})
 
 
 def _show_wire(show: Show) -> Wire:

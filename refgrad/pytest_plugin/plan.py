@@ -95,7 +95,7 @@ class Plan:
     def script(self, verdict: Verdict) -> Script:
         """Return the sentence and the program for a verdict on this plan's engine."""
         version = engine_version(self.adapter, self.isolation.python)
-        return Script(self.adapter.name, version, verdict, language=self.adapter.language)
+        return Script(self.adapter.name, version, verdict, language=self.adapter.language, setup=self.adapter.setup)
 
     @property
     def header(self) -> dict[str, Any]:

@@ -36,7 +36,6 @@ from refgrad.native.observation import Raised
 from refgrad.native.process import cannot_be_run
 from refgrad.native.unwritten import FILLED
 from refgrad.report.findings import Script
-from refgrad.report.findings.languages import LANGUAGES
 
 Answer = Literal["confirmed", "not confirmed", "could not be run"]
 
@@ -119,10 +118,10 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
 
 def _command(script: Script, python: str) -> list[str]:
     """Return the command that runs a program from standard input. Raises UserError if programs cannot be run."""
-    if not LANGUAGES[script.language].runs:
+    if not script.syntax.standalone:
         raise UserError(f"{script.engine}: its programs only list templates, since its runner.printer is none")
     fields = {"python": python, "own": sys.executable, "text": WRAPPER, "folder": str(Path(__file__).parent)}
-    return [part.format(**fields) for part in LANGUAGES[script.language].runs]
+    return [part.format(**fields) for part in script.syntax.standalone]
 
 
 def _read(printed: str) -> tuple[str, Output]:

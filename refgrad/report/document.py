@@ -78,6 +78,7 @@ def describe_engine(adapter: AnyAdapter, python: str = sys.executable) -> dict[s
         **({} if adapter.syntax.runs_here else {"language": adapter.language}),
         "kind": "tape" if isinstance(adapter, TapeAdapter) else "functional",
         "dtype": adapter.dtype,
+        "setup": adapter.setup,
         "features": sorted(adapter.features),
         "policy": {"frees": adapter.policy.frees, "implicit_seed": adapter.policy.implicit_seed},
     }

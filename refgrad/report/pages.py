@@ -91,8 +91,8 @@ class Graded:
 
     @cached_property
     def scripts(self) -> Mapping[str, Script]:
-        """The failures that have a program, by reproduction, each program once."""
-        return {script.verdict.reproduction: script for script in proofs(self.failures)}
+        """The failures that have a program, by their statements, each program once."""
+        return {script.key: script for script in proofs(self.failures)}
 
     @cached_property
     def causes(self) -> Sequence[Cause]:

@@ -146,9 +146,9 @@ def test_what_is_no_regular_file_is_one_line_and_status_2(terminal: Terminal, ma
 
 
 HOSTILE: Sequence[Callable[[dict[str, Any]], object]] = [
-    lambda row: row.update(reproduction="import numpy as np\n\nprint(x.shape * 200000000)\n"),
-    lambda row: row.update(reproduction="print(tuple(range(x.shape[0] * 100000000000)))\n"),
-    lambda row: row.update(reproduction=f"print(x{' + 0' * 20_000})\n"),
+    lambda row: row.update(reproduction=[{"code": "import numpy as np\n\nprint(x.shape * 200000000)\n"}]),
+    lambda row: row.update(reproduction=[{"code": "print(tuple(range(x.shape[0] * 100000000000)))\n"}]),
+    lambda row: row.update(reproduction=[{"code": f"print(x{' + 0' * 20_000})\n"}]),
     lambda row: row.update(scenario="a = leaf float64[1] {0x1p+0}\nb = tile a reps=(900000000,)\nread value b\n"),
 ]
 

@@ -87,7 +87,7 @@ def test_a_process_that_does_not_end_again_is_reported_with_its_frequency(tmp_pa
     finally:
         runner.stop()
     assert (result.verdict, result.evidence and (result.evidence.seen, result.evidence.runs)) == ("crashed", (1, 2))
-    assert "for _ in range(rounds)" in result.reproduction
+    assert "for _ in range(rounds)" in str(result.reproduction)
 
 
 def test_a_process_that_ends_again_is_reported_as_repeatable() -> None:
@@ -98,7 +98,7 @@ def test_a_process_that_ends_again_is_reported_as_repeatable() -> None:
     finally:
         runner.stop()
     assert (result.verdict, result.evidence and result.evidence.repeatable) == ("crashed", True)
-    assert "for _ in range(rounds)" not in result.reproduction
+    assert "for _ in range(rounds)" not in str(result.reproduction)
 
 
 INEXACT = """

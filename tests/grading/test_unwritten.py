@@ -80,7 +80,7 @@ def test_a_gradient_that_was_never_written_is_reported_as_such(reported: Verdict
 
 
 def test_its_program_states_how_to_run_it_and_is_confirmed(reported: Verdict) -> None:
-    script = Script("unwritten", "1", reported)
+    script = Script("unwritten", "1", reported, setup=engine("grad").setup)
     assert script.sentence.endswith(
         "; unwritten 1 gives 7.47708e+20, which it reads from memory that nothing was written to."
     )

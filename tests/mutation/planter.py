@@ -24,7 +24,7 @@ CORE = (
     "refgrad/native/calls.py",
     "refgrad/native/languages",
     "refgrad/native/observation.py",
-    "refgrad/native/printing.py",
+    "refgrad/native/display.py",
     "refgrad/native/program.py",
     "refgrad/native/statements.py",
     "refgrad/native/text.py",

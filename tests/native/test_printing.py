@@ -22,10 +22,10 @@ from refgrad.generation import (
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
+from refgrad.native.display import failing_steps
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.native.languages import LANGUAGES, language_of
 from refgrad.native.observation import Observation
-from refgrad.native.printing import failing_steps
 from refgrad.native.statements import Call
 from refgrad.operators import operator_table
 from refgrad.scenario import Read, Scenario, parse

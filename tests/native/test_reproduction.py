@@ -18,6 +18,7 @@ from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import observe, reproduce, start
 from refgrad.native.languages import Python
+from refgrad.report.findings import Script
 from refgrad.scenario import Constant, parse
 from tests.native.reference import ADAPTER
 from tests.native.tiny_engine import tiny_adapter
@@ -89,10 +90,10 @@ def test_a_seed_that_is_written_to_is_bound_to_a_name_and_printed() -> None:
     verdict = Bench(engine).grade(check)
     assert verdict.verdict == "wrong"
     assert "wrote to a seed: seed 1 is entry (0, 0): 2.0, and was 1.0" in verdict.message
-    assert "seed_1 = torch.tensor(np.array([[1.0], [-2.0]]))\n" in verdict.reproduction
-    assert "walk_and_write(a, seed_1, True)\n" in verdict.reproduction
-    doubled = "array([[ 2.],\n       [-4.]])"
-    assert f"[{doubled}, {doubled}]\n" in printed(verdict.reproduction)
+    program = Script("refgrad", "1", verdict, setup=WRITES).program
+    assert "seed_1 = torch.tensor([[1.0], [-2.0]])\n" in program
+    assert "walk_and_write(a, seed_1, True)\n" in program
+    assert "got = np.asarray(seed_1)\n" in program
     assert examine(parse(verdict.scenario), engine).outcome == "passed"
 
 

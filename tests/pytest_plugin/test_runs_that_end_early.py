@@ -88,7 +88,7 @@ def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(fol
     step = crashed.scenario.splitlines()[1]
     assert crashed.message == f"step 2, `{step}`: the process ended with exit status 3"
     assert "= tan " in crashed.scenario
-    assert "toy.die(" in crashed.reproduction
+    assert "toy.die(" in str(crashed.reproduction)
 
 
 def test_a_process_that_dies_in_a_measurement_is_a_verdict_too(folder: Folder) -> None:
@@ -98,4 +98,4 @@ def test_a_process_that_dies_in_a_measurement_is_a_verdict_too(folder: Folder) -
     (crashed,) = [row for row in folder.report("frail").verdicts if row.id == "scale/long_chain"]
     assert crashed.message == "the process ended with exit status 3"
     assert not crashed.scenario
-    assert "y = toy.die(y)" in crashed.reproduction
+    assert "y = toy.die(y)" in str(crashed.reproduction)

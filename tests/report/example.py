@@ -11,12 +11,18 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry, Evidence, Subject
 from refgrad.grading.judging.verdict import Level, Outcome, Verdict
 from refgrad.native.adapter import FunctionalAdapter
+from refgrad.native.statements import Call, Code, Name, Show, Statement
 from refgrad.report.document import Report, build_report, report_text
 from refgrad.scenario import parse
 
 SCENARIO = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nread grad x\n")
 SILENT = parse("x = leaf float64[] {0x1.8p+0} requires_grad\na = exp x\nbackward a\nbackward a\n")
 PROGRAM = "import numpy as np\n\nprint(np.array([0.1, 1 / 3]))\n"
+
+
+def reading(code: str, *shown: tuple[str, str]) -> tuple[Statement, ...]:
+    """Return a program that ends with reads: of what is named first, by the variable that is named second."""
+    return (Code(code), *(Show(what, Call("{x}", {"x": Name(name)})) for what, name in shown))
 
 
 def observed(number: str) -> Evidence:
@@ -51,7 +57,7 @@ def verdict(name: str, outcome: Outcome, message: str = "", *, level: Level = "M
         message=message,
         scenario=SCENARIO.text if shown else "",
         scenario_id=SCENARIO.id if shown else "",
-        reproduction=PROGRAM if shown else "",
+        reproduction=(Code(PROGRAM),) if shown else (),
         examples=10,
         evidence=observed("0.1") if shown else None,
     )

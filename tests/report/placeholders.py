@@ -30,6 +30,8 @@ PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType({
     "`no_grad_around`, with any arguments",
     "primals": "a list of tensors, `[x, y]`",
     "tangents": "a list of tensors that `seed` has made, as many as there are `{primals}`, of the same shapes",
+    "at": "the position of an argument that is differentiated, `0`, or a tuple of several, `(0, 1)`",
+    "tape": "what `display_record` has given",
     "handle": "what `hook` has given",
     "node": "what `node` has given, or one of what `parents` has given",
 })

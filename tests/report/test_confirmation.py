@@ -28,10 +28,13 @@ from refgrad.grading.judging.evidence import (
 )
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
+from refgrad.native.statements import Call, Code, Name, Show, Statement, Value, Walk
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script
 from refgrad.scenario import Scenario
-from tests.report.example import SCENARIO, SILENT, VERDICTS, observed
+from tests.report.example import SCENARIO, SILENT, VERDICTS, observed, reading
+
+Program = tuple[Statement, ...]
 
 X = Subject("gradient", "x")
 IMPORT = "import numpy as np\n\n"
@@ -51,15 +54,8 @@ MATRIX = Unsent(leaf="x", gradients=(Numbers((1, 2), ("0.5", "1.0")),))
 TWO = Calls(hook="h", seen=2, expected=1)
 AFTER = Absent(subject=X, after_step=2, error=Raised("KeyError", "'x'", ("KeyError", "LookupError")))
 WRITTEN = SeedWrite(change="seed 1 is 2.0, and was 1.0")
-SEEDS = IMPORT + "s = np.array([1.0])\nprint([s])  # the seeds\n"
-WALK = """\
-x, a = 1, 2
-nodes = {'x': x, 'a': a}
-names = {id(node): name for name, node in nodes.items()}
-for name, node in nodes.items():
-    parents = PARENTS
-    print(name, [names.get(id(parent), parent) for parent in parents])
-"""
+SEED = Call("np.array({x})", {"x": Value([1.0])}, ("s",))
+SEEDS = Show("the seeds", Call("[{look_0}]", {"look_0": Name("s")}), "arrays")
 SLOW = """\
 for n in (10, 20, 40):
     started = 0
@@ -80,14 +76,23 @@ print(attempt(200))
 DEEP = Error(error=Raised("RecursionError", "", ("RecursionError", "RuntimeError")))
 
 
-def looks(value: str, *, of: str = "gradient of x") -> str:
-    """Return a program that looks at a value, as reproductions do."""
-    return f"{IMPORT}shown = {value}\nprint(shown)  # {of}\n"
+def looks(value: str, *, of: str = "gradient of x", before: str = "") -> Program:
+    """Return a program that reads a value, as reproductions do."""
+    return reading(f"{before}{IMPORT}shown = {value}\n", (of, "shown"))
 
 
-def script(fact: Fact, program: str, scenario: Scenario = SCENARIO) -> Script:
+def script(fact: Fact, given: str | Program, scenario: Scenario = SCENARIO) -> Script:
+    program = (Code(given),) if isinstance(given, str) else given
     verdict = replace(VERDICTS[4], evidence=Evidence(fact, 4), reproduction=program, scenario=scenario.text)
     return Script("example", "1", verdict)
+
+
+def slopes(numbers: str) -> Program:
+    return reading(f"x, y = {numbers}\n", ("gradient of x", "x"), ("gradient of y", "y"))
+
+
+def walks(parents: str) -> Program:
+    return (Code("x, a = 1, 2\n"), Walk(parents, {"x": "x", "a": "a"}))
 
 
 def leads(node: str, *parents: str) -> Parents:
@@ -103,7 +108,7 @@ def leads(node: str, *parents: str) -> Parents:
         (ENTRY, NUMBERS, "confirmed"),
         (ENTRY, "print('0.3333333333333333')\n", "not confirmed"),
         (ENTRY, NUMBERS + "raise ValueError\n", "not confirmed"),
-        (ENTRY, "raise ValueError\n" + looks("1 / 3"), "not confirmed"),
+        (ENTRY, looks("1 / 3", before="raise ValueError\n"), "not confirmed"),
         (NOTHING, looks("float('nan')"), "confirmed"),
         (NOTHING, looks("0.5"), "not confirmed"),
         (observed("-0.0").fact, looks("0.0"), "not confirmed"),
@@ -117,21 +122,21 @@ def leads(node: str, *parents: str) -> Parents:
         (RAISED, "import sys\nsys.stderr.write(': oops')\nsys.exit(1)\n", "not confirmed"),
         (RAISED, "import sys\nsys.stderr.write('((( oops')\nsys.exit(1)\n", "not confirmed"),
         (RAISED, "import sys\nsys.stdout.buffer.write(bytes([255]))\nraise ValueError\n", "confirmed"),
-        (SINGLE, IMPORT + "g = np.ones(2)\nprint(g, np.asarray(g).dtype)  # gradient of x\n", "confirmed"),
-        (SINGLE, IMPORT + "g = np.ones(2, 'f4')\nprint(g, np.asarray(g).dtype)  # gradient of x\n", "not confirmed"),
+        (SINGLE, looks("np.ones(2)"), "confirmed"),
+        (SINGLE, looks("np.ones(2, 'f4')"), "not confirmed"),
         (SINGLE, "print(1.0, 'torch.float64')\n", "confirmed"),
         (SINGLE, "print(1.0, 'bfloat64')\n", "not confirmed"),
-        (CHOICE, "x, y = 0.5, 0.25\nprint(x)  # gradient of x\nprint(y)  # gradient of y\n", "confirmed"),
-        (CHOICE, "x, y = 1.0, 0.5\nprint(x)  # gradient of x\nprint(y)  # gradient of y\n", "not confirmed"),
-        (CHOICE, "x, y = 0.25, 0.75\nprint(x)  # gradient of x\nprint(y)  # gradient of y\n", "not confirmed"),
+        (CHOICE, slopes("0.5, 0.25"), "confirmed"),
+        (CHOICE, slopes("1.0, 0.5"), "not confirmed"),
+        (CHOICE, slopes("0.25, 0.75"), "not confirmed"),
         (MATRIX, looks("[0.5, 1.0]"), "confirmed"),
         (MATRIX, looks("None"), "not confirmed"),
         (MATRIX, looks("[0.0, 0.0]"), "not confirmed"),
         (Calls(hook="h", seen=0, expected=1), looks("[]", of="what h saw"), "confirmed"),
         (TWO, looks("[np.array(1.), np.array(2.)]", of="what h saw"), "confirmed"),
         (TWO, looks("[np.array(1.)]", of="what h saw"), "not confirmed"),
-        (WRITTEN, SEEDS + "s *= 2\nprint([s])  # the seeds\n", "confirmed"),
-        (WRITTEN, SEEDS + "print([s])  # the seeds\n", "not confirmed"),
+        (WRITTEN, (SEED, Code("s *= 2\n"), SEEDS), "confirmed"),
+        (WRITTEN, (SEED, SEEDS), "not confirmed"),
         (AFTER, "raise KeyError('x')\n", "confirmed"),
         (AFTER, looks("None"), "not confirmed"),
         (Absent(subject=X), looks("None"), "confirmed"),
@@ -139,10 +144,10 @@ def leads(node: str, *parents: str) -> Parents:
         (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(1)"), "confirmed"),
         (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(2)"), "not confirmed"),
         (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(())"), "not confirmed"),
-        (leads("a"), WALK.replace("PARENTS", "[]"), "confirmed"),
-        (leads("a"), WALK.replace("PARENTS", "[x] if node else []"), "not confirmed"),
-        (leads("a", "x", "x"), WALK.replace("PARENTS", "[x, x]"), "confirmed"),
-        (leads("c"), WALK.replace("PARENTS", "[]"), "not confirmed"),
+        (leads("a"), walks("[]"), "confirmed"),
+        (leads("a"), walks("[x] if node else []"), "not confirmed"),
+        (leads("a", "x", "x"), walks("[x, x]"), "confirmed"),
+        (leads("c"), walks("[]"), "not confirmed"),
         (Measured(quantity="memory"), "print((160, 41))\n", "confirmed"),
         (Measured(quantity="memory"), "print((160, 40))\n", "not confirmed"),
         (Measured(quantity="memory"), "print(160)\n", "not confirmed"),
@@ -161,11 +166,11 @@ def leads(node: str, *parents: str) -> Parents:
         (RAISED, "import os\nos.abort()\n", "not confirmed"),
         (Remark(text="something else"), NUMBERS, "not confirmed"),
         (Remark(text="something else"), "import nothing_that_exists as n\nn.f()\n", "could not be run"),
-        (ENTRY, "import refgrad\nrefgrad.f()\n" + looks("1 / 3"), "could not be run"),
+        (ENTRY, looks("1 / 3", before="import refgrad\nrefgrad.f()\n"), "could not be run"),
         (ENTRY, "const x = 1;", "could not be run"),
     ],
 )
-def test_a_program_is_held_against_the_evidence_of_its_verdict(fact: Fact, program: str, answer: str) -> None:
+def test_a_program_is_held_against_the_evidence_of_its_verdict(fact: Fact, program: str | Program, answer: str) -> None:
     assert confirm(script(fact, program)).answer == answer
 
 
@@ -180,7 +185,7 @@ def test_a_crash_is_confirmed_by_a_process_that_dies(evidence: Evidence | None) 
     crash = script(ENTRY, "import os\nos.abort()\n")
     found = replace(crash, verdict=replace(crash.verdict, verdict="crashed", evidence=evidence))
     assert confirm(found).answer == "confirmed"
-    lives = replace(found, verdict=replace(found.verdict, reproduction="x = 1\n"))
+    lives = replace(found, verdict=replace(found.verdict, reproduction=(Code("x = 1\n"),)))
     assert confirm(lives).answer == "not confirmed"
 
 

@@ -17,19 +17,19 @@ import pytest
 
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
-CODE_LINES = {  # oracles holds the screen and the differences that checking and grading had twice
-    "grading": 6503, "report": 4409, "checking": 3584, "generation": 3694, "native": 4093, "operators": 3089,
+CODE_LINES = {
+    "grading": 6527, "report": 3723, "checking": 3584, "generation": 3694, "native": 4532, "operators": 3089,
     "engine": 2586, "oracles": 2234, "scenario": 1454, "cli": 1179, "pytest_plugin": 1137, "lifecycle": 987,
     "adapters": 424, "interpreter": 372, ".": 339, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`).
 
-`grading` rose by 3, since a spelling that seems wrong is tried again in a fresh process.
+Statements of findings are made and read in `native` (430 lines); `report` rewrote the text of programs before (687).
 """
 
-MODULES = 384
-CHOSEN_NUMBERS = 733
-SHARED_CLASS_NAMES = 1
+MODULES = 377
+CHOSEN_NUMBERS = 732
+SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 1
 
 STRETCH = 6

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 from refgrad.grading.judging import narration
 from refgrad.grading.judging.evidence import Entry, Evidence, Fact
+from refgrad.native.statements import Statement, statement_of, statement_row
 from refgrad.native.text import plain_text
 
 Outcome = Literal[
@@ -15,6 +16,7 @@ Outcome = Literal[
     "unsupported", "passed",
 ]  # fmt: skip
 Level = Literal["MUST", "SHOULD", "MAY"]
+Statements: TypeAlias = tuple[Statement, ...]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """All outcomes, worst first."""
@@ -66,7 +68,7 @@ class Shown:
     message: str = ""
     scenario: str = ""
     scenario_id: str = ""
-    reproduction: str = ""
+    reproduction: Statements = ()
     evidence: Evidence | None = None
 
 
@@ -90,7 +92,7 @@ class Verdict:
     message: str = ""
     scenario: str = ""
     scenario_id: str = ""
-    reproduction: str = ""
+    reproduction: Statements = ()
     examples: int = 0
     screened: int = 0
     evidence: Evidence | None = None
@@ -116,7 +118,7 @@ class Verdict:
 
         A verdict of ``passed`` or ``unsupported`` has no statement, either.
         """
-        row = asdict(self) | {"evidence": _row(self.evidence), "further": [_shown_row(each) for each in self.further]}
+        row = _shown_row(self) | {"further": [_shown_row(each) for each in self.further]}
         if self.verdict in {"passed", "unsupported"}:
             del row["statement"]
         return {name: value for name, value in row.items() if value}
@@ -156,17 +158,19 @@ class Totals:
         return f"of {checks} {fail}" + (f"; {self.not_offered:,} {verb} not offered" if self.not_offered else "")
 
 
-def _row(evidence: Evidence | None) -> dict[str, Any] | None:
-    return None if evidence is None else evidence.to_json()
-
-
-def _shown_row(shown: Shown) -> dict[str, Any]:
-    return asdict(shown) | {"evidence": _row(shown.evidence)}
+def _shown_row(shown: Shown | Verdict) -> dict[str, Any]:
+    row = {each.name: getattr(shown, each.name) for each in fields(shown)}
+    evidence = None if shown.evidence is None else shown.evidence.to_json()
+    return row | {"evidence": evidence, "reproduction": [statement_row(each) for each in shown.reproduction]}
 
 
 def _with_evidence(row: dict[str, Any]) -> dict[str, Any]:
-    given = row.get("evidence")
-    return row | {"evidence": None if given is None else Evidence.from_json(given)}
+    """Return a row with its evidence and the statements of its program as objects."""
+    evidence = row.get("evidence")
+    return row | {
+        "evidence": None if evidence is None else Evidence.from_json(evidence),
+        "reproduction": tuple(map(statement_of, row.get("reproduction", ()))),
+    }
 
 
 def merged(one: Verdict, other: Verdict) -> Verdict:

@@ -10,12 +10,10 @@ from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.engine import Engine
-from refgrad.native.languages import Python
 from refgrad.native.library import EndingError, RaisedError
 from refgrad.native.observation import Graph, Observation
-from refgrad.native.printing import printed
 from refgrad.native.program import Group, Program, program_of
-from refgrad.native.statements import Argument, Call, Delete, Name, Show, Walk
+from refgrad.native.statements import Argument, Attempt, Call, Delete, Name, Show, Statement, Walk
 from refgrad.scenario import Apply, Leaf, Read, RequireGrad, Scenario, Step, Write, ZeroGrad
 from refgrad.scenario import DeleteName as DeleteStep
 
@@ -136,16 +134,16 @@ class GraphProgram:
     nodes: tuple[int, ...]
 
 
-def reproduction(scenario: Scenario, engine: Engine) -> str:
-    """Return a program that runs a scenario and prints where the nodes of its tensors lead."""
+def reproduction(scenario: Scenario, engine: Engine) -> tuple[Statement, ...]:
+    """Return the statements that run a scenario and traverse the graph of its tensors."""
     adapter = engine.adapter
     assert isinstance(adapter, TapeAdapter)
     expected, failing = _expected_nodes(scenario, Model(scenario, adapter.policy))
     laid = layout(scenario, engine, expected, failing, only_output=False)
-    bindings = set(laid.nodes)
-    groups = [group[:1] if at in bindings else group for at, group in enumerate(laid.program.groups)]
+    groups = [tuple(each for each in group if not isinstance(each, Show)) for group in laid.program.groups]
     caught = frozenset(laid.steps[at] for at in failing)
-    return printed(groups, adapter.setup, Python(), caught)
+    parts = ((Attempt(group),) if at in caught else group for at, group in enumerate(groups))
+    return tuple(statement for part in parts for statement in part)
 
 
 def layout(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from refgrad.grading.judging.evidence import Fact
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth
+from refgrad.native.statements import Statement
 from refgrad.scenario import Scenario
 
 
@@ -22,7 +23,7 @@ class Reading:
 
     outcome: Outcome
     message: str = ""
-    program: str = ""
+    program: str | tuple[Statement, ...] = ""
     scenario: Scenario | None = None
     examples: int = 1
     figures: str = ""

@@ -208,6 +208,45 @@ class FunctionalAdapter(Adapter):
         ),
     )
 
+    display_grad: str | None = optional(
+        code(
+            "function at primals output leaf tape",
+            "The gradient of a function with a scalar result as users of the library write it, for printed findings; "
+            "it is never run. `{at}` is the position of the differentiated argument, or a tuple of positions. A "
+            "template with `{output}` and `{leaf}` follows the computation of the output, which is inside "
+            "`display_record` if that is given.",
+            "me.grad({function}, {at})(*{primals})",
+        )
+    )
+    display_pull: str | None = optional(
+        code(
+            "function at primals output leaf tape seed",
+            "The same for any seed: the list of the gradients of all primals, or a single gradient if the template has "
+            "`{at}` or `{leaf}`. A template without `{seed}` gives a pair of the pullback and the output.",
+            "me.vjp({function}, {primals}, {seed})[1]",
+        )
+    )
+    display_record: str | None = optional(
+        code(
+            "",
+            "The context manager that records a computation in printed findings; `{tape}` is its value.",
+            "me.Tape()",
+        )
+    )
+    display_watch: str | None = optional(
+        code("leaf tape", "The expression for each leaf before a recorded computation.", "{tape}.watch({leaf})")
+    )
+    display_leaf: str | None = optional(
+        code(
+            "array scalar shape dtype",
+            "The differentiated leaf in printed findings of an engine in forward mode.",
+            "me.Dual({scalar}, 1.0)",
+        )
+    )
+    display_constant: str | None = optional(
+        code("array scalar shape dtype", "Any other leaf there.", "me.Dual({scalar}, 0.0)", needs="display_leaf")
+    )
+
     def _declared(self) -> Iterator[str]:
         """Yield the features of a pullback: it takes a seed and can be called again, and keeps no gradients."""
         yield from ("seed", "retain_graph", "accumulate", "zero_grad")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
-from refgrad.native.languages.language import Language, indented, literals
+from refgrad.native.languages.language import Language, comparisons, indented, literals
 from refgrad.native.statements import Call, Function
+
+HEADERS: Final[Mapping[str, str]] = MappingProxyType({
+    "functional": "function", "memory": "make_shared", "utility": "pair", "vector": "vector",
+})  # fmt: skip
+"""The name that programs use of a header. All other headers are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +28,17 @@ class Cpp(Language):
     showing = "std::cout << {shown} << std::endl;  // {what}"
     handler = (("try {",), ("} catch (const std::exception& error) { std::cout << error.what() << std::endl; }",))
     words = literals("nullptr", "true", "false", "NAN", "INFINITY", "-INFINITY")
+    standalone = ("{own}", "{folder}/alone_by_tool.py", "g++")
+    conditions = comparisons("std::isnan", "std::abs")
+    assertion = (
+        "double got = {shown};",
+        "std::cout << got << std::endl;",
+        "if (!({test})) {{",
+        '  std::cerr << "AssertionError: {what} is " << got << ", but it should be {right}" << std::endl;',
+        "  return 1;",
+        "}}",
+    )
+    along = "{shown} * {direction[0]}"
 
     def assigned(self, call: Call) -> Iterator[str]:
         """Yield the lines of a call that is assigned to its targets."""
@@ -41,7 +60,13 @@ class Cpp(Language):
         """Return a list of expressions."""
         return f"{{{', '.join(items)}}}"
 
+    def defines(self, part: str) -> str:
+        """Return the name that a part of a setup defines, empty if it defines none or several."""
+        header = re.match(r"#include <(\w+)>", part)
+        return Language.defines(self, part) if header is None else HEADERS.get(header[1], "")
+
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the adapter's setup, then the main function."""
         lines = ["std::cout.precision(17);", *body.strip().splitlines()]
-        return "\n".join([setup.strip(), "", "int main() {", *(f"  {line}".rstrip() for line in lines), "}"]) + "\n"
+        head = self.needed(setup, body).strip()
+        return "\n".join([head, "", "int main() {", *(f"  {line}".rstrip() for line in lines), "}"]) + "\n"

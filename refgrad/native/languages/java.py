@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from refgrad.native.languages.language import Language, indented, literals
+from refgrad.native.languages.language import Language, comparisons, indented, literals
 from refgrad.native.statements import Call, Function, Name, Names
 
-HEAD: Final = re.compile(r"(?:(?://|import ).*\n|\s*\n)*")
+HEAD: Final = re.compile(r"(?:(?://|import ).*\n?|\s*\n)*")
 """Comments and imports at the beginning of a compilation unit."""
 
 
@@ -32,6 +32,16 @@ class Java(Language):
     showing = "System.out.println({shown});  // {what}"
     handler = (("try {",), ("} catch (Throwable error) {", "    System.out.println(error);", "}"))
     words = literals("null", "true", "false", "Double.NaN", "Double.POSITIVE_INFINITY", "Double.NEGATIVE_INFINITY")
+    standalone = ("{own}", "{folder}/alone_by_tool.py", "java")
+    conditions = comparisons("Double.isNaN", "Math.abs")
+    assertion = (
+        "double got = {shown};",
+        "System.out.println(got);",
+        "if (!({test})) {{",
+        '    throw new AssertionError("{what} is " + got + ", but it should be {right}");',
+        "}}",
+    )
+    along = "{shown} * {direction[0]}"
 
     def parts(self, call: Call) -> Iterable[str]:
         """Return what gives each part of a result: of the pair that a pullback comes in, or of a list."""
@@ -53,11 +63,12 @@ class Java(Language):
 
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the imports of the adapter's setup, a main class, and the classes of the setup."""
-        head = HEAD.match(setup.strip())
+        given = self.needed(setup, body).strip()
+        head = HEAD.match(given)
         imports = head[0] if head else ""
         lines = ["class Finding {", "    public static void main(String[] arguments) {"]
         lines += [f"        {line}".rstrip() for line in body.strip().splitlines()]
-        return "\n".join([imports.strip(), "", *lines, "    }", "}", "", setup.strip()[len(imports) :].strip()]) + "\n"
+        return "\n".join([imports.strip(), "", *lines, "    }", "}", "", given[len(imports) :].strip()]) + "\n"
 
 
 def _bound(statement: Any) -> tuple[str, ...]:

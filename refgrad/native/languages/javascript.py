@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from refgrad.native.languages.language import Language, indented, literals, output_of
+from refgrad.native.languages.language import Language, comparisons, indented, literals, output_of
 from refgrad.native.statements import Call, Function
-
-DEFINED: Final = re.compile(r"(function|class) (\w+)")
 
 PRINTS_VERSION: Final = """
 const path = require("node:path"), fs = require("node:fs");
@@ -38,6 +36,14 @@ class JavaScript(Language):
     showing = "console.log({shown}); // {what}"
     handler = (("try {",), ("} catch (error) { console.log(String(error)); }",))
     words = literals("null", "true", "false", "NaN", "Infinity", "-Infinity")
+    definition = re.compile(r"(?:function|class) (\w+)")
+    standalone = ("node", "{folder}/alone.js")
+    conditions = comparisons("Number.isNaN", "Math.abs")
+    assertion = (
+        "var got = {shown};",
+        'require("node:assert")({test}, `{what} is ${{got}}, but it should be {right}`);',
+    )
+    along = "[{shown}].flat(Infinity).reduce((sum, slope, i) => sum + slope * {direction}[i], 0)"
 
     def version(self, package: str, python: str) -> str:  # noqa: ARG002 (of other languages)
         """Return the version of the package that ``require`` finds, or ``unknown``."""
@@ -49,8 +55,13 @@ class JavaScript(Language):
         yield self.binding.format(name=name, value=self.called(call)) if name else f"{self.called(call)};"
 
     def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function."""
-        yield f"const {function.name} = ({', '.join(function.parameters)}) => {{"
+        """Yield the lines of a function, one line if it only returns a call."""
+        head = f"const {function.name} = ({', '.join(function.parameters)}) =>"
+        match function.body:
+            case (Call(targets=(made,)) as call,) if made == function.result:
+                yield f"{head} {self.called(call)};"
+                return
+        yield f"{head} {{"
         yield from indented((line for each in function.body for line in self.lines(each)), "  ")
         yield from (f"  return {function.result};", "};")
 
@@ -66,18 +77,3 @@ class JavaScript(Language):
         if isinstance(value, list | tuple):
             return self.listed(list(map(self.literal, value)))
         return Language.literal(self, value)
-
-    def whole(self, setup: str, body: str) -> str:
-        """Return a complete program: the paragraphs of the adapter's setup that it needs, then the body."""
-        return f"{_needed_paragraphs(setup, body)}\n\n{body.strip()}\n"
-
-
-def _needed_paragraphs(setup: str, body: str) -> str:
-    """Return a setup without the paragraphs that define an unused function or class."""
-    paragraphs = setup.strip().split("\n\n")
-    names = [found[2] if (found := DEFINED.match(text)) else "" for text in paragraphs]
-    kept = [not name for name in names]
-    for _ in paragraphs:
-        known = "\n".join([body, *(text for text, keep in zip(paragraphs, kept, strict=True) if keep)])
-        kept = [keep or bool(re.search(rf"\b{name}\b", known)) for keep, name in zip(kept, names, strict=True)]
-    return "\n\n".join(text for text, keep in zip(paragraphs, kept, strict=True) if keep)

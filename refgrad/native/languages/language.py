@@ -35,6 +35,9 @@ from refgrad.scenario import Constant
 ATOM_BEFORE = re.compile(r"(^|[(\[,=:]\s*)$")
 ATOM_AFTER = re.compile(r"^\s*($|[)\],:])")
 
+PART: Final = re.compile(r"(?<=\n)(?=import |using |#include )|(?<=\n\n)(?=\S)")
+"""Beginning of a part of a setup: a line that is not indented, after an empty one, or an import."""
+
 PRINTS_VERSION: Final = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 """Program of Python that prints the version of an installed package, whose name is its argument."""
 
@@ -91,6 +94,26 @@ class Language:
     """Line that prints ``{shown}``, with the comment ``{what}``."""
     handler: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = ((), ())
     """Lines before and after lines whose exception is printed, after which the program continues."""
+    unread: ClassVar[str] = ""
+    """Target of a part of a result that is not read; empty if each part has to be bound to a variable."""
+
+    standalone: ClassVar[tuple[str, ...]] = ()
+    """Command that runs the program on its standard input and reports errors and printed values as data.
+
+    ``{folder}`` is the folder of `refgrad.report`, ``{python}`` the interpreter of the engine, ``{own}`` that of
+    refgrad, and ``{text}`` the source of ``alone.py``.
+    """
+    definition: ClassVar[re.Pattern[str]] = re.compile(
+        r"(?:import [\w.]+\.|(?:template <.*>\n)?(?:(?:inline|static|final|using|class|interface|struct) )*[\w:<>, ]*?)"
+        r"(\w+)(?:;| =| \{|\(|>)"
+    )
+    """Beginning of a part of a setup that defines one name, which is its group."""
+    conditions: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Conditions on a variable ``got`` with the bounds ``{low}`` and ``{high}``, by the kind of condition."""
+    assertion: ClassVar[tuple[str, ...]] = ()
+    """Lines that bind ``got`` to ``{shown}`` and fail unless it meets a condition ``{test}``."""
+    along: ClassVar[str] = ""
+    """Directional derivative of a gradient ``{shown}`` along ``{direction}``, a list of numbers."""
 
     def command(self, python: str = sys.executable) -> list[str]:
         """Return the command that starts the runner; ``python`` is the interpreter for engines in Python."""
@@ -173,8 +196,23 @@ class Language:
         yield from after
 
     def whole(self, setup: str, body: str) -> str:
-        """Return a complete program, with the adapter's setup or the parts of it that the program needs."""
-        return f"{setup.strip()}\n\n{body.strip()}\n"
+        """Return a complete program, with the parts of the adapter's setup that the program needs."""
+        return f"{self.needed(setup, body).strip()}\n\n{body.strip()}\n"
+
+    def needed(self, setup: str, body: str) -> str:
+        """Return a setup without the parts that define one unused name."""
+        parts = PART.split(f"{setup.strip()}\n")
+        names = list(map(self.defines, parts))
+        kept = [not name for name in names]
+        for _ in parts:
+            known = "\n".join([body, *(text for text, keep in zip(parts, kept, strict=True) if keep)])
+            kept = [keep or bool(re.search(rf"\b{name}\b", known)) for keep, name in zip(kept, names, strict=True)]
+        return "".join(text for text, keep in zip(parts, kept, strict=True) if keep)
+
+    def defines(self, part: str) -> str:
+        """Return the name that a part of a setup defines; empty if it is a comment or defines none or several."""
+        found = None if part.startswith(self.comment) else self.definition.match(part)
+        return "" if found is None else found[1]
 
     def called(self, call: Call) -> str:
         """Return a template with its fields filled in.
@@ -227,6 +265,19 @@ def _is_atom(argument: Argument, text: str) -> bool:
 def literals(*texts: str) -> Mapping[str, str]:
     """Return the literals of None, True, False, NaN, infinity and minus infinity, by those of Python."""
     return MappingProxyType(dict(zip(("None", "True", "False", "nan", "inf", "-inf"), texts, strict=True)))
+
+
+def comparisons(is_nan: str, absolute: str) -> Mapping[str, str]:
+    """Return conditions on ``got`` in a language in which functions have these names."""
+    return MappingProxyType({
+        "nan": f"{is_nan}(got)",
+        "same": "got == {low}",
+        "between": "{low} <= got && got <= {high}",
+        "inside": "{low} < got && got < {high}",
+        "small": f"{absolute}(got) < {{high}}",
+        "close": f"{absolute}(got - {{low}}) <= {{high}} * {absolute}({{low}})",
+        "near": f"{absolute}(got - {{low}}) < {{high}}",
+    })
 
 
 def indented(lines: Iterable[str], by: str = "    ") -> list[str]:

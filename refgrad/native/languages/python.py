@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -34,6 +34,18 @@ class Python(Language):
     new_list = "[]"
     recording = "{seen}.append(np.array({value}))"
     replacing = "{seen}.append(np.array({value})) or {gradient} * {factor}"
+    unread = "_"
+    definition = re.compile(r"def (\w+)")
+    standalone = ("{python}", "-c", "{text}")
+    conditions = MappingProxyType({
+        "nan": "math.isnan(got)",
+        "same": "got == {low}",
+        "between": "{low} <= got <= {high}",
+        "inside": "{low} < got < {high}",
+        "small": "abs(got) < {high}",
+        "close": "math.isclose(got, {low}, rel_tol={high})",
+        "near": "abs(got - {low}) < {high}",
+    })
     handler = (("try:",), ("except Exception as error:", '    print(f"{type(error).__name__}: {error}")'))
 
     def version(self, package: str, python: str) -> str:
@@ -114,7 +126,7 @@ class Python(Language):
 
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the imports, the setup without the functions that are not used, and the body."""
-        head = _needed(setup, body)
+        head = self.needed(setup, body).strip()
         imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
         return re.sub(r"\n{4,}", "\n\n\n", f"{imports}{head}\n\n{body.strip()}\n")
 
@@ -127,22 +139,3 @@ def _check(template: Template) -> None:
         problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
         text = shortened(template.text, SHOWN)
         raise TemplateError(f"template {text!r} is not an expression: {problem}") from error
-
-
-def _needed(setup: str, body: str) -> str:
-    """Return an adapter's setup without the functions that the program needs neither directly nor indirectly."""
-    statements = ast.parse(setup).body
-    lines = setup.splitlines()
-    texts = ["\n".join(lines[s.lineno - 1 : s.end_lineno]) for s in statements]
-    kept = [not isinstance(statement, ast.FunctionDef) for statement in statements]
-    for _ in statements:
-        known = "\n".join([body, *(text for text, keep in zip(texts, kept, strict=True) if keep)])
-        for i, statement in enumerate(statements):
-            kept[i] = kept[i] or (
-                isinstance(statement, ast.FunctionDef) and bool(re.search(rf"\b{statement.name}\b", known))
-            )
-    parts = []
-    for statement, text, keep in zip(statements, texts, kept, strict=True):
-        if keep:
-            parts.append(f"\n{text}\n" if isinstance(statement, ast.FunctionDef) else text)
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip()

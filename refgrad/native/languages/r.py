@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from refgrad.native.languages.language import Language, indented, literals
+from refgrad.native.languages.language import Language, comparisons, indented, literals
 from refgrad.native.statements import Function
 
 
@@ -25,6 +26,17 @@ class R(Language):
     showing = "cat(format({shown}, digits = 17), fill = TRUE)  # {what}"
     handler = (("tryCatch({",), ("}, error = function(error) cat(conditionMessage(error), fill = TRUE))",))
     words = literals("NULL", "TRUE", "FALSE", "NaN", "Inf", "-Inf")
+    definition = re.compile(r"(\w+) <-")
+    standalone = ("{own}", "{folder}/alone_by_tool.py", "Rscript")
+    conditions = comparisons("is.nan", "abs")
+    assertion = (
+        "got <- {shown}",
+        "cat(format(got, digits = 17), fill = TRUE)",
+        "if (!isTRUE({test})) {{",
+        '  stop("AssertionError: {what} is ", got, ", but it should be {right}", call. = FALSE)',
+        "}}",
+    )
+    along = "{shown} * {direction[0]}"
 
     def defined(self, function: Function) -> Iterator[str]:
         """Yield the lines of a function."""

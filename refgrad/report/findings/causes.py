@@ -8,7 +8,6 @@ or are wrong from the second backward on.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,16 @@ from typing import Final
 
 from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, SeedWrite, Silence
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.statements import Call, Function, Statement
 from refgrad.report.findings.script import Script
-from refgrad.report.findings.tidying import pieces
-from refgrad.report.findings.tidying.folding import last_name
 from refgrad.report.severity import SEVERITIES, At, Severity, steps_of
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
 
 TELLING: Final = 6
 """A wrong number of so many digits is no coincidence."""
+
+FUNCTION: Final = re.compile(r"(?:[\w{}]+\.)+(\w+)\([^()]*\)")
+"""A code template that calls one function of the library, and nothing else."""
 
 NUMBERS: Final = re.compile(r"[\d.,\s\[\]()]+")
 
@@ -214,16 +215,19 @@ def _operator(verdict: Verdict) -> str:
 
 def _functions(finding: Script, operator: str) -> Iterator[str]:
     """Yield the function of the library that a program calls for an operator, if it calls nothing else for it."""
-    try:
-        program = pieces(finding.program)
-    except ValueError:
-        return
     names = {step.name for step in steps_of(finding.verdict) if isinstance(step, Apply) and step.operator == operator}
-    for node in (each for piece in program for each in ast.walk(piece.node)):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute()) as call) if name in names:
-                if sum(isinstance(each, ast.Call) for each in ast.walk(call)) == 1:
-                    yield last_name(call.func)
+    for call in _named_calls(finding.verdict.reproduction):
+        if names.intersection(call.targets) and (found := FUNCTION.fullmatch(call.template)):
+            yield found[1]
+
+
+def _named_calls(statements: Iterable[Statement], result: str = "") -> Iterator[Call]:
+    """Yield the calls of a program, and those in its functions other than what a function returns."""
+    for statement in statements:
+        if isinstance(statement, Call) and result not in statement.targets:
+            yield statement
+        elif isinstance(statement, Function):
+            yield from _named_calls(statement.body, statement.result)
 
 
 def _rank(finding: Script) -> tuple[bool, int, int, float, int]:

@@ -1,4 +1,7 @@
-"""Assertions at the end of programs that measure: time, memory, and the numbers of exercises."""
+"""Assertions at the end of programs that measure: time, memory, and the numbers of exercises.
+
+These programs are code of measurements, and not yet statements: their lines are read here, and nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,31 @@ from refgrad.grading.measurements.exercises.measuring import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
 from refgrad.grading.measurements.memory import RESIDENT, TRACED
 from refgrad.grading.measurements.release import SHARE
-from refgrad.report.findings.lines import Program, printed, quoted
+from refgrad.report.findings.assertion import quoted
 
 
-def measured(fact: Measured, program: Program) -> str:
+def measured(fact: Measured, code: Sequence[str]) -> str:
     """Return a program that asserts how its time or memory grows, or what is released. Raises LookupError."""
     if fact.quantity == "time":
-        return _linear(program)
-    number = max(number for number, line in enumerate(program.lines) if line.startswith("print("))
-    shown = ast.unparse(printed(program.lines[number])[0])
+        return _linear(code)
+    number = max((number for number, line in enumerate(code) if line.startswith("print(")), default=0)
+    shown = ast.unparse(_printed(code[number])[0])
     if fact.quantity == "tensor":
-        return program.ended(number, "", [f"got = {shown}", 'assert got is None, "the tensor is still held"'])
-    if fact.quantity == "growth":
-        return program.ended(number, "", _steady(shown, traced="tracemalloc.start()" in program.lines))
-    said = "of the {graph} bytes of the graph, {got} are still held"
-    lines = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
-    return program.ended(number, "", lines)
+        end = [f"got = {shown}", 'assert got is None, "the tensor is still held"']
+    elif fact.quantity == "growth":
+        end = _steady(shown, traced="tracemalloc.start()" in code)
+    else:
+        said = "of the {graph} bytes of the graph, {got} are still held"
+        end = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
+    return "\n".join([*code[:number], *end]) + "\n"
+
+
+def _printed(line: str) -> list[ast.expr]:
+    """Return what a line prints. Raises LookupError where it is no call of ``print``."""
+    match ast.parse(line.strip()).body if line.strip().startswith("print(") else []:
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[*shown]))]:
+            return shown
+    raise LookupError(f"{line!r} prints nothing")
 
 
 def _steady(shown: str, *, traced: bool) -> list[str]:
@@ -41,18 +53,18 @@ def _steady(shown: str, *, traced: bool) -> list[str]:
     ]
 
 
-def _linear(program: Program) -> str:
+def _linear(code: Sequence[str]) -> str:
     """Return a program whose loop over sizes collects times, and whose end asserts that they grow linearly."""
-    number = [line.strip().startswith("print(n, ") for line in program.lines].index(True)
+    number = [line.strip().startswith("print(n, ") for line in code].index(True)
     said = "the time grows by a factor of {got:.0f} where the size grows by one of {last / first:.0f}"
     lines = [
-        f"    seconds[n] = {ast.unparse(printed(program.lines[number])[1])}",
+        f"    seconds[n] = {ast.unparse(_printed(code[number])[1])}",
         "",
         "_, first, *_, last = seconds  # the first size also pays for what happens once",
         "got = seconds[last] / seconds[first]",
         f"assert got < (last / first) ** {STEEPEST}, f{quoted(said)}",
     ]
-    head = list(program.lines[:number])
+    head = list(code[:number])
     loop = max(number for number, text in enumerate(head) if text.startswith("for "))
     return "\n".join([*head[:loop], "seconds = {}", *head[loop:], *lines]) + "\n"
 

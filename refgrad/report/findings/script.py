@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,18 +12,18 @@ from textwrap import wrap
 from typing import Final
 
 from refgrad.documents import read_bytes
-from refgrad.grading.judging.evidence import Entry, Uncoupled
+from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine_names import shipped_engines
-from refgrad.native.languages import LANGUAGES
+from refgrad.native.languages import LANGUAGES, Language
+from refgrad.native.statements import statement_row
 from refgrad.native.text import plain_line
 from refgrad.native.unwritten import FILLED
 from refgrad.report.document import Report
-from refgrad.report.findings import languages
-from refgrad.report.findings.assertion import asserting
+from refgrad.report.findings.languages import Printed, program
+from refgrad.report.findings.python import python_program
 from refgrad.report.findings.sentence import sentence
-from refgrad.report.findings.tidying import pieces, tidied, without_unused
-from refgrad.report.severity import At, Severity, at, severity, shapes_of
+from refgrad.report.severity import At, Severity, at, severity
 
 MARKER: Final = "# A finding of refgrad"
 WIDTH: Final = 116
@@ -48,6 +49,12 @@ class Script:
     platform: str = ""
     language: str = "python"
     numpy: str = ""
+    setup: str = ""
+
+    @property
+    def syntax(self) -> Language:
+        """The language of the program."""
+        return LANGUAGES[self.language]
 
     @property
     def name(self) -> str:
@@ -55,9 +62,14 @@ class Script:
         return safe_name(f"{safe_name(self.engine)[:LONGEST_ENGINE]}-{self.verdict.id}")
 
     @property
+    def key(self) -> str:
+        """The statements as text, by which programs are compared."""
+        return json.dumps([statement_row(each) for each in self.verdict.reproduction])
+
+    @property
     def file_name(self) -> str:
         """``ENGINE-CHAPTER-NAME.py``, or as the programs of the engine's language end."""
-        return f"{self.name}{LANGUAGES[self.language].suffix}"
+        return f"{self.name}{self.syntax.suffix}"
 
     @property
     def title(self) -> str:
@@ -68,7 +80,7 @@ class Script:
     @property
     def environment(self) -> str:
         """What the program was run with: engine, Python, NumPy, platform."""
-        python = f"Python {self.python}" if self.python and self.language == "python" else ""
+        python = f"Python {self.python}" if self.python and self.syntax.runs_here else ""
         told = (self.title, python, f"NumPy {self.numpy}" if self.numpy else "", self.platform)
         return plain_line(", ".join(part for part in told if part))
 
@@ -88,28 +100,26 @@ class Script:
         return at(self.verdict)
 
     @cached_property
-    def asserting(self) -> str | None:
-        """The program that fails: with an assertion, an error, or its process; None for one that only prints."""
-        if self.language == "python":
-            return asserting(self.verdict, known=self.engine in shipped_engines())
-        return languages.asserting(self.verdict, self.language)
+    def printed(self) -> Printed:
+        """The program as a user of the library would write it, and whether it fails."""
+        if not self.syntax.runs_here:
+            return program(self.verdict, self.setup, self.syntax)
+        return python_program(self.verdict, self.setup, known=self.engine in shipped_engines())
 
-    @cached_property
+    @property
+    def asserting(self) -> bool:
+        """True if the program fails: by an assertion, an error, or the end of its process."""
+        return self.printed.fails
+
+    @property
     def program(self) -> str:
-        """The program as a user of the library would write it; one of Python that is odd is left as it is."""
-        text = self.asserting or self.verdict.reproduction
-        if self.language != "python":
-            fact = self.verdict.fact
-            return without_unused(text, self.language, asserts=isinstance(fact, Entry | Uncoupled))
-        try:
-            return tidied(pieces(text), shapes_of(self.verdict))
-        except (ValueError, RecursionError):
-            return text.rstrip() + "\n"
+        """The text of the program."""
+        return self.printed.text
 
     @property
     def text(self) -> str:
         """The program behind a head that says what is wrong."""
-        numbers = isinstance(self.verdict.fact, Entry) and self.language == "python" and "print(" in self.program
+        numbers = isinstance(self.verdict.fact, Entry) and self.syntax.runs_here and "print(" in self.program
         digits = EVERY_DIGIT if numbers and not self.asserting else ""
         return "\n".join(self._remarks()) + f"\n\n{digits}{self.program}"
 
@@ -120,7 +130,7 @@ class Script:
         return UNWRITTEN if isinstance(fact, Entry) and fact.remark == "unwritten" else ""
 
     def _remarks(self) -> Iterator[str]:
-        remark = LANGUAGES[self.language].comment
+        remark = self.syntax.comment
         yield f"{remark}{MARKER[1:]}: {plain_line(self.verdict.id)}, {self.severity}."
         statement = f"Violated ({self.verdict.level}): {self.verdict.statement}"
         for text in filter(None, (self.sentence, self.needs, statement, f"Found on {self.environment}.")):
@@ -137,7 +147,13 @@ def failures(report: Report) -> list[Script]:
     """Return everything that a report says of an engine's faults, in the order of the report."""
     engine = report.engine
     given = (engine["name"], engine["version"])
-    around = (engine["python"], engine.get("platform", ""), engine.get("language", "python"), engine.get("numpy", ""))
+    around = (
+        engine["python"],
+        engine.get("platform", ""),
+        engine.get("language", "python"),
+        engine.get("numpy", ""),
+        engine.get("setup", ""),
+    )
     return [Script(*given, verdict, *around) for verdict in report.verdicts if verdict.failed]
 
 
@@ -146,7 +162,7 @@ def proofs(found: Iterable[Script]) -> list[Script]:
     shown: dict[str, Script] = {}
     for script in found:
         if script.verdict.reproduction:
-            shown.setdefault(script.verdict.reproduction, script)
+            shown.setdefault(script.key, script)
     return list(shown.values())
 
 

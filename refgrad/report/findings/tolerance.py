@@ -1,40 +1,61 @@
-"""How a program compares a number with the right one: as loosely as the error lets it."""
+"""Conditions that the right number meets and the engine's does not: as loose as the error lets them be."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
-from refgrad.grading.judging.evidence import Entry
+from refgrad.grading.judging.evidence import Entry, Uncoupled
+from refgrad.native.languages import Language
 
 TOLERANCES: Final = (1e-3, 1e-6, 1e-9, 1e-12, 1e-13, 1e-14, 1e-15)
-"""Relative tolerances, of which the first is taken that the error exceeds by far."""
+"""Relative tolerances. The first that is much smaller than the error is chosen."""
 
 BEYOND: Final = 3.0
-"""How many times larger than the tolerance the error has to be."""
+"""Least ratio of the error to the tolerance."""
+
+SLACK: Final = 1e-6
+"""Distance between a directional derivative and the right one that an assertion accepts."""
 
 
-def comparison(fact: Entry) -> tuple[str, str]:
-    """Return the condition that ``got`` has to meet, and what is right, in words."""
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on a number ``got``, and the right number or range in words."""
+
+    kind: Literal["nan", "same", "between", "inside", "small", "close", "near"]
+    right: str
+    low: float = 0.0
+    high: float = 0.0
+
+    def text(self, language: Language) -> str:
+        """Return the condition in a language."""
+        return language.conditions[self.kind].format(low=language.literal(self.low), high=language.literal(self.high))
+
+
+def condition(fact: Entry) -> Condition:
+    """Return the condition that an entry has to meet."""
     low, high, seen = float(fact.lower), float(fact.upper), float(fact.observed)
     if math.isnan(low) or math.isnan(high):
-        return "math.isnan(got)", "nan"
+        return Condition("nan", "nan")
     if not math.isfinite(low) or not math.isfinite(high):
-        wanted = f'float("{low}")'
-        return (
-            (f"got == {wanted}", str(low))
-            if low == high
-            else (f"{_code(low)} <= got <= {_code(high)}", _range(low, high))
-        )
+        return Condition("same" if low == high else "between", _range(low, high), low, high)
     error = abs(max(low - seen, seen - high))
     if high - low > (1e-6 * error if math.isfinite(error) else 1e-12 * max(abs(low), abs(high))):
-        return f"{low} <= got <= {high}", _range(low, high)
+        return Condition("between", _range(low, high), low, high)
     right = low + 0.0
     if abs(right) < sys.float_info.min:
-        near = _below(error) if math.isfinite(error) and error else 1e-12
-        return f"abs(got) < {near}", repr(right)
-    return f"math.isclose(got, {right}, rel_tol={_relative(_apart(right, seen), fact)})", repr(right)
+        return Condition("small", repr(right), high=_below(error) if math.isfinite(error) and error else 1e-12)
+    return Condition("close", repr(right), right, _relative(_apart(right, seen), fact))
+
+
+def movement(fact: Uncoupled) -> Condition:
+    """Return the condition that a directional derivative has to meet."""
+    low, high = float(fact.lower), float(fact.upper)
+    if low == high:
+        return Condition("near", _range(low, high), low, SLACK)
+    return Condition("inside", _range(low, high), low - SLACK, high + SLACK)
 
 
 def _relative(error: float, fact: Entry) -> float:
@@ -50,19 +71,15 @@ def _relative(error: float, fact: Entry) -> float:
 
 
 def _apart(right: float, seen: float) -> float:
-    """Return how far two numbers are apart, relative to the larger one, as ``math.isclose`` does."""
+    """Return the difference of two numbers relative to the larger one, as ``math.isclose`` does."""
     largest = max(abs(right), abs(seen))
     return abs(right / largest - seen / largest)
 
 
 def _below(error: float) -> float:
-    """Return a power of ten, a thousandth of the error or less."""
+    """Return a power of ten that is at most a thousandth of the error."""
     return float(f"1e{math.floor(math.log10(error)) - 3}")
 
 
 def _range(low: float, high: float) -> str:
-    return f"between {low} and {high}"
-
-
-def _code(number: float) -> str:
-    return repr(number) if math.isfinite(number) else f'float("{number}")'
+    return f"{low}" if low == high else f"between {low} and {high}"

@@ -154,7 +154,7 @@ def test_an_operator_is_tried_in_float32_too() -> None:
     verdict = Bench(start(adapter), Settings("smoke")).grade(OperatorCheck(operator_table()["exp"]))
     assert verdict.verdict in {"wrong", "inaccurate"}
     assert "leaf float32" in verdict.scenario
-    assert np.float32.__name__ in verdict.reproduction
+    assert np.float32.__name__ in str(verdict.reproduction)
 
 
 def test_random_graphs_of_a_dtype_have_the_operators_that_do_not_refuse_it(monkeypatch: pytest.MonkeyPatch) -> None:

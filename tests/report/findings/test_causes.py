@@ -7,6 +7,7 @@ from dataclasses import replace
 from refgrad.grading.judging.evidence import Died, Dtype, Error, Evidence, Fact, Silence, Subject
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.observation import Raised
+from refgrad.native.statements import Call, Code, Value
 from refgrad.report.document import Report
 from refgrad.report.findings import failures
 from refgrad.report.findings.causes import Cause, causes, shared_operators
@@ -17,10 +18,11 @@ SECOND = SCENARIO.text + "backward a\nread grad x\n"
 
 
 def made(
-    name: str, fact: Fact, *, outcome: Outcome = "wrong", scenario: str = SCENARIO.text, program: str = ""
+    name: str, fact: Fact, *, outcome: Outcome = "wrong", scenario: str = SCENARIO.text, program: Call | None = None
 ) -> Verdict:
     row = verdict(name, outcome, shown=True)
-    return replace(row, evidence=Evidence(fact, 4), scenario=scenario, reproduction=program or f"x = '{name}'\n")
+    shown = program or Code(f"x = '{name}'\n")
+    return replace(row, evidence=Evidence(fact, 4), scenario=scenario, reproduction=(shown,))
 
 
 def document(*verdicts: Verdict, engine: str = "example") -> Report:
@@ -71,13 +73,12 @@ def test_one_dtype_one_silence_and_one_ending_are_one_cause_each() -> None:
 
 
 def test_one_function_of_the_library_is_one_cause() -> None:
-    program = "import lib\n\na = lib.both({})\nprint(a)\n"
-    one = made("operators/exp", entry("0.1"), program=program.format(1))
+    one = made("operators/exp", entry("0.1"), program=Call("lib.both({x})", {"x": Value(1)}, ("a",)))
     log = SCENARIO.text.replace("exp", "log")
-    other = made("operators/log", entry("0.2"), program=program.format(2), scenario=log)
+    other = made("operators/log", entry("0.2"), program=Call("lib.both({x})", {"x": Value(2)}, ("a",)), scenario=log)
     (cause,) = found(document(one, other))
     assert cause.links == ("function both",)
-    apart = replace(other, reproduction=other.reproduction.replace("both(2)", "both(lib.more(2))"))
+    apart = replace(other, reproduction=(Call("lib.both(lib.more({x}))", {"x": Value(2)}, ("a",)),))
     assert len(groups(one, apart)) == 2
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
+from refgrad.native.languages import LANGUAGES
 from refgrad.report.document import read_report
 from refgrad.report.findings import Script, scripts
-from refgrad.report.findings.languages import LANGUAGES
+from refgrad.report.findings.tolerance import Condition
 
 REPORTS = Path(__file__).parents[3] / "reports"
 ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "ceres", "cppad", "eigen", "sacado", "commons-math", "r-deriv")
@@ -41,18 +43,18 @@ def test_what_is_wrong_in_a_number_is_asserted() -> None:
 @pytest.mark.parametrize(
     ("condition", "written"),
     [
-        ("math.isnan(got)", ("Number.isNaN(got)", "std::isnan(got)", "Double.isNaN(got)", "is.nan(got)")),
+        (Condition("nan", ""), ("Number.isNaN(got)", "std::isnan(got)", "Double.isNaN(got)", "is.nan(got)")),
         (
-            "abs(got) < 1e-3",
-            ("Math.abs(got) < 1e-3", "std::abs(got) < 1e-3", "Math.abs(got) < 1e-3", "abs(got) < 1e-3"),
+            Condition("small", "", high=1e-3),
+            ("Math.abs(got) < 0.001", "std::abs(got) < 0.001", "Math.abs(got) < 0.001", "abs(got) < 0.001"),
         ),
-        ("0.0 <= got <= 1.0", ("0.0 <= got && got <= 1.0",) * 4),
+        (Condition("between", "", 0.0, 1.0), ("0.0 <= got && got <= 1.0",) * 4),
         (
-            'got == float("-inf")',
-            ("got == -Infinity", "got == -INFINITY", "got == -Double.POSITIVE_INFINITY", "got == -Inf"),
+            Condition("same", "", -math.inf),
+            ("got == -Infinity", "got == -INFINITY", "got == Double.NEGATIVE_INFINITY", "got == -Inf"),
         ),
         (
-            "math.isclose(got, 2.0, rel_tol=1e-06)",
+            Condition("close", "", 2.0, 1e-6),
             (
                 "Math.abs(got - 2.0) <= 1e-06 * Math.abs(2.0)",
                 "std::abs(got - 2.0) <= 1e-06 * std::abs(2.0)",
@@ -62,12 +64,12 @@ def test_what_is_wrong_in_a_number_is_asserted() -> None:
         ),
     ],
 )
-def test_conditions_are_those_of_the_language(condition: str, written: tuple[str, ...]) -> None:
+def test_conditions_are_those_of_the_language(condition: Condition, written: tuple[str, ...]) -> None:
     names = ("javascript", "cpp", "java", "r")
-    assert tuple(LANGUAGES[name].condition(condition) for name in names) == written
+    assert tuple(condition.text(LANGUAGES[name]) for name in names) == written
 
 
 def test_a_program_of_java_keeps_the_classes_behind_its_assertion() -> None:
-    program = next(script.program for script in committed() if script.language == "java" and script.asserting)
+    program = next(script.program for script in committed() if "final class Forward" in script.program)
     assert program.index("throw new AssertionError") < program.index("final class Forward")
     assert program.count("{") == program.count("}")

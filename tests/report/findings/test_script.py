@@ -22,12 +22,13 @@ from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.native.observation import Raised
+from refgrad.native.statements import Attempt, Call, Code, Name, Show, Statement, Value
 from refgrad.report import confirmation
 from refgrad.report.confirmation import confirm
 from refgrad.report.document import Report, build_report, read_report
 from refgrad.report.findings import Script, scripts
 from refgrad.report.pages import write_pages
-from tests.report.example import SILENT, VERDICTS, example_report, write_example
+from tests.report.example import SILENT, VERDICTS, example_report, reading, write_example
 from tests.report.forked_programs import ForkedPrograms
 
 REPORTS = Path(__file__).parents[3] / "reports"
@@ -47,7 +48,7 @@ def test_a_program_that_shows_two_verdicts_is_one_finding() -> None:
 
 
 def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
-    verdict = replace(VERDICTS[4], reproduction="x_grad = 0.1\nprint(x_grad)  # gradient of x\n")
+    verdict = replace(VERDICTS[4], reproduction=reading("x_grad = 0.1\n", ("gradient of x", "x_grad")))
     script = Script("example", "1", verdict, "3.12", "Linux x86_64", numpy="2.4.6").text
     assert script.splitlines()[:4] == [
         "# A finding of refgrad: operators/exp, wrong first derivative.",
@@ -62,15 +63,15 @@ def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
 
 def test_a_script_that_can_only_show_prints_every_digit(tmp_path: Path) -> None:
     script = scripts(example_report())[0]
-    assert script.asserting is None
+    assert not script.asserting
     assert run(script.text, tmp_path).stdout == "[0.1                0.3333333333333333]\n"
 
 
-TRIED = 'print(1)\ntry:\n    x = 2\nexcept Exception as error:\n    print(f"{error}")\nprint(x)  # value of x\n'
+ONE = Call("{x} + {y}", {"x": Value(1), "y": Value(1)}, ("x",))
 
 
-@pytest.mark.parametrize("program", ["print(1)\nx = 2\n", TRIED])
-def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: str) -> None:
+@pytest.mark.parametrize("program", [(ONE,), (Attempt((ONE,)), Show("value of x", Call("{x}", {"x": Name("x")})))])
+def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: tuple[Statement, ...]) -> None:
     evidence = Evidence(Silence(due=("freed-graph",)), 4)
     verdict = replace(VERDICTS[4], scenario=SILENT.text, evidence=evidence, reproduction=program)
     ended = run(Script("example", "1", verdict).text, tmp_path)
@@ -78,31 +79,30 @@ def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: 
     assert ended.stderr.endswith("AssertionError: no error was raised, though the graph was freed\n")
 
 
-SHOWN = "x = f(1.5)\na = x.exp()\na.backward()\nprint(a)  # value of a\nprint(g(x))  # gradient of x\n"
+RUN = "x = f(1.5)\na = x.exp()\na.backward()\n"
+READ = Show("gradient of x", Call("{x}.grad", {"x": Name("x")}))
 
 
-@pytest.mark.parametrize(
-    ("step", "program"),
-    [(4, "x = f(1.5)\na = x.exp()\na.backward()\nprint(g(x))\n"), (3, "x = f(1.5)\na = x.exp()\na.backward()\n")],
-)
-def test_a_script_whose_process_dies_looks_at_nothing_but_what_it_dies_of(step: int, program: str) -> None:
-    died = replace(VERDICTS[4], verdict="crashed", evidence=Evidence(Died(detail="it died"), step), reproduction=SHOWN)
+@pytest.mark.parametrize(("shown", "program"), [((Code(RUN), READ), f"{RUN}print(x.grad)\n"), ((Code(RUN),), RUN)])
+def test_a_script_whose_process_dies_looks_at_nothing_but_what_it_dies_of(
+    shown: tuple[Statement, ...], program: str
+) -> None:
+    died = replace(VERDICTS[4], verdict="crashed", evidence=Evidence(Died(detail="it died"), 4), reproduction=shown)
     assert Script("example", "1", died).program == program
 
 
-@pytest.mark.parametrize(
-    ("step", "program"),
-    [(4, "x = f(1.5)\na = x.exp()\na.backward()\nprint(g(x))\n"), (3, "x = f(1.5)\na = x.exp()\na.backward()\n")],
-)
-def test_a_script_that_ends_with_an_error_looks_at_nothing_but_what_raises_it(step: int, program: str) -> None:
+@pytest.mark.parametrize(("shown", "program"), [((Code(RUN), READ), f"{RUN}print(x.grad)\n"), ((Code(RUN),), RUN)])
+def test_a_script_that_ends_with_an_error_looks_at_nothing_but_what_raises_it(
+    shown: tuple[Statement, ...], program: str
+) -> None:
     raised = Error(error=Raised("ValueError", "no", ("ValueError",)))
-    verdict = replace(VERDICTS[4], verdict="unexpected-error", evidence=Evidence(raised, step), reproduction=SHOWN)
+    verdict = replace(VERDICTS[4], verdict="unexpected-error", evidence=Evidence(raised, 4), reproduction=shown)
     assert Script("example", "1", verdict).program == program
 
 
 def test_what_is_no_python_is_left_as_it_is() -> None:
-    verdict = replace(VERDICTS[4], reproduction="const x = 1;\nconsole.log(x); // gradient of x\n")
-    assert Script("example", "1", verdict).program == verdict.reproduction
+    text = "const x = 1;\nconsole.log(x); // gradient of x\n"
+    assert Script("example", "1", replace(VERDICTS[4], reproduction=(Code(text),))).program == text
 
 
 @pytest.mark.parametrize(

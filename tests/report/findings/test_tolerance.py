@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.grading.judging.evidence import Entry, Subject
-from refgrad.report.findings.tolerance import comparison
+from refgrad.native.languages import Python
+from refgrad.report.findings.tolerance import condition
 
 
 def entry(observed: float, lower: float, upper: float, budgets: float = 10.0) -> Entry:
@@ -20,8 +21,12 @@ def entry(observed: float, lower: float, upper: float, budgets: float = 10.0) ->
     )  # fmt: skip
 
 
+def text(fact: Entry) -> str:
+    return condition(fact).text(Python())
+
+
 def holds(fact: Entry, got: float) -> bool:
-    return bool(eval(comparison(fact)[0], {"math": math}, {"got": got}))
+    return bool(eval(text(fact), {"math": math}, {"got": got}))
 
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -54,7 +59,7 @@ def test_an_infinity_is_right_exactly(right: float) -> None:
 
 def test_not_a_number_is_right_where_it_is_due() -> None:
     fact = entry(0.355, math.nan, math.nan)
-    assert comparison(fact) == ("math.isnan(got)", "nan")
+    assert (text(fact), condition(fact).right) == ("math.isnan(got)", "nan")
     assert holds(fact, math.nan)
     assert not holds(fact, 0.355)
 
@@ -69,6 +74,6 @@ def test_any_number_of_an_interval_passes() -> None:
 
 def test_a_subnormal_number_is_told_as_it_is() -> None:
     fact = entry(math.nan, 5e-311, 5e-311)
-    assert comparison(fact)[1] == "5e-311"
+    assert condition(fact).right == "5e-311"
     assert holds(fact, 5e-311)
     assert not holds(fact, math.nan)

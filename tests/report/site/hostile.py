@@ -8,6 +8,7 @@ from typing import Final
 
 from refgrad.grading.judging.evidence import Died, Evidence
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.statements import Code
 from refgrad.report.document import write_report
 from tests.report.example import VERDICTS, example_report, verdict
 
@@ -20,21 +21,22 @@ HUGE: Final = "long <b>" * 300_000
 LARGE: Final = HUGE[:100_000]
 """What is run as a program: Python itself takes long to read 10 MB."""
 
-PROGRAM: Final = f"x = {ATTACK!r}\nprint(0.1)  # gradient of x\n"
+PROGRAM: Final = Code(f"x = {ATTACK!r}\nprint(0.1)\n")
 
 
 def verdicts() -> list[Verdict]:
     """Return failures that say nothing but attacks, one of them of 10 MB."""
     shown = replace(
-        VERDICTS[4], message=ATTACK, statement=ATTACK, reproduction=PROGRAM, scenario_id="", operator=f"../{ATTACK}"
+        VERDICTS[4], message=ATTACK, statement=ATTACK, reproduction=(PROGRAM,), scenario_id="", operator=f"../{ATTACK}"
     )
-    odd = replace(shown, id="edges/relu", chapter="edges", operator="relu", scenario=ATTACK, reproduction=ATTACK)
+    odd = replace(shown, id="edges/relu", chapter="edges", operator="relu", scenario=ATTACK)
+    odd = replace(odd, reproduction=(Code(ATTACK),))
     died = Evidence(Died(detail=ATTACK, stderr=HUGE), 0)
     large = replace(
         odd, id="graphs/large", chapter="graphs", verdict="crashed", message=HUGE, statement=HUGE, evidence=died
     )
     choice = replace(verdict("edges/abs", "convention", ATTACK), statement=ATTACK)
-    return [shown, odd, replace(large, reproduction=LARGE), choice, verdict("leaves/unused", "passed")]
+    return [shown, odd, replace(large, reproduction=(Code(LARGE),)), choice, verdict("leaves/unused", "passed")]
 
 
 def write_hostile(folder: Path) -> Path:

@@ -21,11 +21,12 @@ from refgrad.grading.judging.evidence import (
 )
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
+from refgrad.native.statements import Code
 from refgrad.report.findings import Script
 from refgrad.report.site.issue import ending_of, issue_text, reason_of, source_of, title_of
-from tests.report.example import VERDICTS, entry, observed
+from tests.report.example import VERDICTS, entry, observed, reading
 
-VERDICT = replace(VERDICTS[4], reproduction="x_grad = 0.1\nprint(x_grad)  # gradient of x\n")
+VERDICT = replace(VERDICTS[4], reproduction=reading("x_grad = 0.1\n", ("gradient of x", "x_grad")))
 
 
 def test_an_issue_has_the_sentence_the_program_the_statement_and_the_versions() -> None:
@@ -113,7 +114,7 @@ def test_it_is_told_how_a_program_ends(verdict: Verdict, ending: str) -> None:
 
 
 def test_a_program_does_not_end_its_block() -> None:
-    odd = replace(VERDICT, reproduction="x = '```'\nprint(x)\n")
+    odd = replace(VERDICT, reproduction=(Code("x = '```'\nprint(x)\n"),))
     assert issue_text(Script("example", "1", odd)).count("```") == 2
 
 

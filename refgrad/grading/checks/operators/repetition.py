@@ -17,6 +17,7 @@ from refgrad.lifecycle import predict
 from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation
 from refgrad.native.repetition import SHOWN, Repeated, Repetition, plain
+from refgrad.native.statements import Code
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Backward, Scenario
 
@@ -59,7 +60,7 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
         return None
     worst = min(found, key=lambda each: OUTCOMES.index(each.finding.outcome))
     verdict = bench.shown(check, worst, examples=SCENARIOS)
-    return replace(verdict, reproduction=replace(repetition, scenarios=[worst.scenario]).printed(SHOWN))
+    return replace(verdict, reproduction=(Code(replace(repetition, scenarios=[worst.scenario]).printed(SHOWN)),))
 
 
 def _is_afresh(bench: Bench) -> bool:

@@ -14,6 +14,7 @@ from refgrad.grading.judging.evidence import Blocked, Error, Evidence, Remark
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration, run_again
+from refgrad.native.statements import Code
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
@@ -95,7 +96,8 @@ class BehaviourCheck(Check):
         else:
             verdict = bench.shown(self, Demonstration(shown.scenario, Finding(shown.outcome)), examples=shown.examples)
         evidence = None if shown.fact is None else Evidence(shown.fact)
-        program = shown.program or verdict.reproduction
+        given = shown.program
+        program = ((Code(given),) if isinstance(given, str) else given) if given else verdict.reproduction
         deep = isinstance(shown.fact, Error) and "RecursionError" in shown.fact.error.bases and self.level == "MUST"
         level: Level = "SHOULD" if deep else verdict.level
         return replace(verdict, message=shown.message, evidence=evidence, reproduction=program, level=level)

@@ -37,6 +37,10 @@ DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
 """What a call need not say, by the last name of the function."""
 
 
+FIRST: Final = frozenset({"grad", "make_vjp"})
+"""Functions that differentiate the first argument of a function unless they are told otherwise."""
+
+
 class Unknown(Exception):  # noqa: N818 (it says that nothing is known, not that something is wrong)
     """An expression is not decided by the text of the program."""
 
@@ -97,7 +101,7 @@ class Folding(ast.NodeTransformer):
         """Return the dtype of an array of NumPy that stands in the program."""
         self.generic_visit(node)
         if node.attr == "dtype" and _is_of_floats(node.value):
-            return ast.parse("np.float64", mode="eval").body
+            return ast.Attribute(ast.Name("np", ast.Load()), "float64", ast.Load())
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -126,6 +130,8 @@ class Folding(ast.NodeTransformer):
         node.keywords = [each for each in node.keywords if not _is_default(each, defaults)]
         if name == "backward" and len(node.args) == 1 and _is_none(node.args[0]):
             node.args = []
+        if name in FIRST and len(node.args) == 2 and _is_zero(node.args[1]):  # noqa: PLR2004 (a function and a place)
+            node.args = node.args[:1]
         typed = any(each.arg == "dtype" for each in node.keywords)
         listed = (
             (name == "tensor" and isinstance(node.func, ast.Attribute))
@@ -264,6 +270,10 @@ def _counted(argument: ast.expr) -> int | None:
         case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
             return number
     return None
+
+
+def _is_zero(argument: ast.expr) -> bool:
+    return isinstance(argument, ast.Constant) and argument.value == 0 and isinstance(argument.value, int)
 
 
 def _is_none(argument: ast.expr) -> bool:

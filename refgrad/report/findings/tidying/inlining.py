@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from refgrad.report.findings.tidying.folding import Folding, Unknown, truth
-from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
-from refgrad.report.findings.tidying.statements import Filling, fresh_name
+from refgrad.report.findings.tidying.pieces import IMPORTS, Filling, Piece, fresh_name, mentions
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
 SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)
@@ -22,9 +21,10 @@ SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)
 Helpers = Mapping[str, ast.FunctionDef]
 
 
-def inlined(program: Sequence[Piece]) -> list[Piece]:
-    """Return the program with what helpers do in place of their calls."""
-    helpers = {each.name: _without_refusals(each) for each in _leading(program)}
+def inlined(program: Sequence[Piece], setup: int = 0) -> list[Piece]:
+    """Return the program with what helpers do in place of their calls: functions among so many first statements."""
+    leading = (each.node for each in program[:setup] if isinstance(each.node, ast.FunctionDef))
+    helpers = {each.name: _without_refusals(each) for each in leading}
     given = [_helper(each, helpers) for each in program]
     taken = {name.id for each in given if not _is_helper(each.node, helpers) for name in _names(each.node)}
     return _in_place(given, helpers, taken)
@@ -52,19 +52,6 @@ def _is_helper(node: ast.stmt, helpers: Helpers) -> bool:
 
 def _names(node: ast.stmt) -> Iterator[ast.Name]:
     return (each for each in ast.walk(node) if isinstance(each, ast.Name))
-
-
-def _leading(program: Sequence[Piece]) -> Iterator[ast.FunctionDef]:
-    for piece in program:
-        if isinstance(piece.node, ast.FunctionDef):
-            yield piece.node
-        elif not isinstance(piece.node, (*IMPORTS, ast.Expr)) and not _sets(piece.node):
-            return
-
-
-def _sets(node: ast.stmt) -> bool:
-    """Whether a statement sets something of a library."""
-    return isinstance(node, ast.Assign) and all(isinstance(each, ast.Attribute) for each in node.targets)
 
 
 def _helper(piece: Piece, helpers: Helpers) -> Piece:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.report.findings.tidying.folding import TENSORS, last_name
+from refgrad.report.findings.tidying.trees import literal
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -111,7 +112,7 @@ class _Known(ast.NodeTransformer):
 
     def literal(self, value: object) -> ast.expr:
         """Return a number or a tuple as it is written."""
-        node = ast.parse(repr(value), mode="eval").body
+        node = literal(value)
         self.put[id(node)] = node
         return node
 

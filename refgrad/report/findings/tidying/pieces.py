@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 MOST_TEXT: Final = 200_000
@@ -15,17 +17,20 @@ IMPORTS: Final = (ast.Import, ast.ImportFrom)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A statement at the top of a program, as it was printed, and what stands behind it on its last line."""
+    """A statement outside of functions, its text, and the comment on its last line.
+
+    ``needs`` are names that its text uses.
+    """
 
     node: ast.stmt
     text: str
     remark: str = ""
+    needs: tuple[str, ...] = ()
 
     @classmethod
     def new(cls, node: ast.stmt, remark: str = "") -> Piece:
         """Return a statement that is printed again."""
-        text = ast.unparse(ast.fix_missing_locations(node))
-        return cls(ast.parse(text).body[0], text, remark)
+        return cls(ast.fix_missing_locations(node), ast.unparse(node), remark)
 
 
 def pieces(program: str) -> list[Piece]:
@@ -49,13 +54,43 @@ def _piece(node: ast.stmt, lines: Sequence[str]) -> Piece:
     return Piece(node, "\n".join([*lines[node.lineno - 1 : end - 1], text]), behind.strip().removeprefix("#").strip())
 
 
-def mentions(program: Iterable[Piece], name: str) -> bool:
+def mentions(program: Sequence[Piece], name: str) -> bool:
     """Whether a name, or one with dots, stands anywhere in some statements other than imports."""
     last = name.rpartition(".")[2]
-    return any(
+    return any(name in piece.needs for piece in program) or any(
         (isinstance(each, ast.Name) and each.id == name)
         or (isinstance(each, ast.Attribute) and each.attr == last and ast.unparse(each) == name)
         for piece in program
         if not isinstance(piece.node, IMPORTS)
         for each in ast.walk(piece.node)
     )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return all variables."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def assigned_in(body: Sequence[ast.stmt]) -> set[str]:
+    """Return the variables that statements assign, but not those within them."""
+    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+
+
+def fresh_name(name: str, taken: set[str]) -> str:
+    """Return a name that stands for nothing else, from now on for this."""
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    taken.add(found := next(each for each in names if each not in taken))
+    return found
+
+
+class Filling(ast.NodeTransformer):
+    """Puts expressions in the places of names, and names in the places of those that are bound."""
+
+    def __init__(self, filled: Mapping[str, ast.expr]) -> None:
+        self.filled = filled
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return what stands for a name."""
+        new = self.filled.get(node.id, node)
+        return ast.Name(new.id, node.ctx) if isinstance(new, ast.Name) else copy.deepcopy(new)

@@ -1,52 +1,142 @@
-"""Makes a printed program one that a user of the library would write: with nothing in it that it does not use."""
+"""Programs of trees as text: simplified, with helpers in place and nothing that is not used."""
 
 from __future__ import annotations
 
 import ast
 import copy
-import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.report.findings.tidying.folding import Folding, last_name
-from refgrad.report.findings.tidying.functions import natural
+from refgrad.report.findings.tidying.folding import Folding
 from refgrad.report.findings.tidying.inlining import inlined
 from refgrad.report.findings.tidying.known import Shapes, with_shapes
-from refgrad.report.findings.tidying.pieces import IMPORTS, Piece, mentions
-from refgrad.report.findings.tidying.statements import free_names
+from refgrad.report.findings.tidying.pieces import IMPORTS, Filling, Piece, assigned_in, mentions, names_in
 
-PROGRAMS: Final = re.compile(r"(program|function_of)_")
-"""What functions are called that a program consists of, where its engine has no tape."""
+PREFIX: Final = "program_"
+"""Beginning of the names of functions that a program differentiates."""
+
+NAMES: Final = ("f", "g", "h", "u", "v", "w")
+"""Names of these functions in the printed program."""
 
 MOVABLE: Final = (*IMPORTS, ast.FunctionDef, ast.ClassDef)
 """Statements that do nothing by themselves."""
 
+PLAIN: Final = (ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.Tuple, ast.Load)
+"""Nodes of an expression for a function."""
 
-def tidied(program: Sequence[Piece], shapes: Shapes = MappingProxyType({})) -> str:
-    """Return the text of a program: folded, with its helpers in place, and with what it uses alone.
 
-    ``shapes`` are those of the names at the top of the program, as far as they are known.
+def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = MappingProxyType({})) -> str:
+    """Return the text of a program, whose first statements are a ``setup`` with helpers.
+
+    ``shapes`` are the known ones of variables outside of functions.
     """
-    folded = [_folded(piece) for piece in _without_dead(program)]
-    asserts = any(isinstance(piece.node, ast.Assert) for piece in program)
-    decided = [_decided(piece, shapes) for piece in inlined(folded)]
-    needed = _needed(natural(_without_unread(decided, asserts=asserts)))
-    return _laid_out(list(_imports_first(needed)))
+    folded = [_changed(piece, Folding().visit) for piece in program]
+    placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, len(setup))])
+    return _laid_out(list(_imports_first(_needed(_renamed(_named_alone(_unnamed(placed)))))))
+
+
+def _changed(piece: Piece, change: Callable[[ast.stmt], ast.AST]) -> Piece:
+    """Return a statement after a change, or as it was written if nothing changes."""
+    if isinstance(piece.node, IMPORTS):
+        return piece
+    node = change(copy.deepcopy(piece.node))
+    assert isinstance(node, ast.stmt)
+    return piece if ast.dump(node) == ast.dump(piece.node) else Piece.new(node, piece.remark)
 
 
 def _decided(piece: Piece, shapes: Shapes) -> Piece:
-    """Return a statement with what the shapes decide; functions of their own are left as they are."""
-    if isinstance(piece.node, ast.FunctionDef) and not PROGRAMS.match(piece.node.name):
+    """Return a statement with what the shapes decide. Helpers are left as they are."""
+    if _is_helper(piece.node):
         return piece
-    new = Piece.new(with_shapes(copy.deepcopy(piece.node), shapes), piece.remark)
-    return piece if new.text == ast.unparse(piece.node) else new
+    return _changed(piece, lambda node: Folding().visit(with_shapes(node, shapes)))
+
+
+def _unrepeated(program: Sequence[Piece]) -> list[Piece]:
+    """Return a program without results that nothing reads, of functions that are called or differentiated again."""
+    kept: list[Piece] = []
+    for piece in reversed(program):
+        match piece.node:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(func=ast.Name(id=name))):
+                if name.startswith(PREFIX) and mentions(kept, name) and not mentions(kept, target):
+                    continue
+        kept.insert(0, piece)
+    return kept
+
+
+def _unnamed(program: list[Piece]) -> list[Piece]:
+    """Return a program without names for what its last statement computes."""
+    match program[-1].node if program else None:
+        case ast.Assign(targets=[ast.Tuple() | ast.List() | ast.Name()], value=ast.Call() as value):
+            return [*program[:-1], Piece.new(ast.Expr(value), program[-1].remark)]
+    return program
+
+
+def _named_alone(program: Sequence[Piece]) -> list[Piece]:
+    """Return a program with other functions in place of those that only call them with their own arguments."""
+    names: dict[str, ast.expr] = {}
+    kept: list[Piece] = []
+    for piece in program:
+        new = _changed(piece, Filling(names).visit) if names_in(piece.node) & names.keys() else piece
+        called = _called(new.node) if isinstance(new.node, ast.FunctionDef) else None
+        if isinstance(new.node, ast.FunctionDef) and called is not None:
+            names[new.node.name] = called
+        else:
+            kept.append(new)
+    return kept
+
+
+def _called(function: ast.FunctionDef) -> ast.expr | None:
+    """Return the function that a function of the program calls with its own arguments, if it does nothing else."""
+    parameters = [each.arg for each in function.args.args]
+    match function.body:
+        case [ast.Return(value=ast.Call(func=called, args=arguments, keywords=[]))] if function.name.startswith(PREFIX):
+            given = [each.id for each in arguments if isinstance(each, ast.Name)]
+            plain = all(isinstance(each, PLAIN) for each in ast.walk(called))
+            if plain and given == parameters and len(arguments) == len(given):
+                return None if names_in(called) & set(parameters) else called
+    return None
+
+
+def _renamed(program: Sequence[Piece]) -> list[Piece]:
+    """Return the program with short names for its functions, and for pullbacks if no function has several."""
+    own = [piece.node for piece in program if not _is_helper(piece.node)]
+    nodes = [each for node in own for each in ast.walk(node)]
+    taken = {each.id for each in nodes if isinstance(each, ast.Name)}
+    functions = [each.name for each in nodes if isinstance(each, ast.FunctionDef) and each.name.startswith(PREFIX)]
+    names = dict(zip(functions, (name for name in NAMES if name not in taken), strict=False))
+    bodies = [own, *(each.body for each in nodes if isinstance(each, ast.FunctionDef))]
+    pullbacks = [[name for name in assigned_in(body) if name.startswith("pullback_of_")] for body in bodies]
+    if all(len(each) <= 1 for each in pullbacks):
+        names |= {name: "pullback" for each in pullbacks for name in each}
+    return [_changed(piece, _Names(names).visit) for piece in program]
+
+
+def _is_helper(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and not node.name.startswith(PREFIX)
+
+
+class _Names(ast.NodeTransformer):
+    """Changes names."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Return a variable by its new name."""
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Return a function by its new name."""
+        self.generic_visit(node)
+        node.name = self.names.get(node.name, node.name)
+        return node
 
 
 def _imports_first(program: Iterable[Piece]) -> Iterator[Piece]:
-    """Yield the imports before functions and classes, but behind what else is done before: they may need it.
+    """Yield the imports before functions and classes, but after other statements that they may need.
 
     Those of the standard library come first.
     """
@@ -61,111 +151,24 @@ def _is_standard(node: ast.stmt) -> bool:
     return False
 
 
-def _folded(piece: Piece) -> Piece:
-    if isinstance(piece.node, IMPORTS):
-        return piece
-    new = Piece.new(Folding().visit(copy.deepcopy(piece.node)), piece.remark)
-    return piece if new.text == ast.unparse(piece.node) else new
-
-
-def _without_dead(program: Sequence[Piece]) -> list[Piece]:
-    """Return the program without results that only a function of the same name uses: functional engines have those."""
-    inner = {
-        target.id
-        for piece in program
-        if isinstance(piece.node, ast.FunctionDef)
-        for statement in piece.node.body
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
-    kept: list[Piece] = []
-    for piece in reversed(program):
-        match piece.node:
-            case ast.Assign(targets=[ast.Name(id=name)]) if name in inner and not _reads(kept, name):
-                continue
-        kept.insert(0, piece)
-    return kept
-
-
-def _without_unread(program: Sequence[Piece], *, within: bool = False, asserts: bool = False) -> list[Piece]:
-    """Return the program without functions that nothing calls, and names that nothing reads.
-
-    Of a program that ``asserts`` what is right, pullbacks that nothing calls go, too, but not ``within`` functions.
-    """
-    kept: list[Piece] = []
-    for piece in reversed(program):
-        if not _is_idle(piece.node, kept, within=within, asserts=asserts):
-            kept.insert(0, _unnamed(_opened(piece, asserts=asserts), kept))
-    return kept
-
-
-def _is_idle(node: ast.stmt, behind: Sequence[Piece], *, within: bool, asserts: bool) -> bool:
-    """Whether nothing behind a statement needs what it does."""
-    match node:
-        case ast.FunctionDef(name=name):
-            return not mentions(behind, name)
-        case ast.Assign(targets=[ast.Name() | ast.Tuple() | ast.List() as target], value=value):
-            names = [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
-            if not behind or any(_reads(behind, name) for name in names):
-                return False
-            if within:  # what is traced may depend on what is computed there for nothing
-                return isinstance(value, ast.Lambda)
-            called = last_name(value.func) if isinstance(value, ast.Call) else ""
-            repeated = bool(PROGRAMS.match(called)) and (asserts or mentions(behind, called))
-            return repeated or isinstance(value, ast.Lambda) or (asserts and isinstance(target, ast.Tuple))
-    return False
-
-
-def _opened(piece: Piece, *, asserts: bool) -> Piece:
-    """Return a function of the program itself without what it computes for nothing, anything else as it is."""
-    if not isinstance(piece.node, ast.FunctionDef) or not PROGRAMS.match(piece.node.name):
-        return piece
-    node = copy.deepcopy(piece.node)
-    body = _without_unread([Piece.new(each) for each in node.body], within=True, asserts=asserts)
-    node.body = [each.node for each in body]
-    new = Piece.new(Folding().visit(node), piece.remark)
-    return piece if new.text == ast.unparse(piece.node) else new
-
-
-def _unnamed(piece: Piece, behind: Sequence[Piece]) -> Piece:
-    """Return an assignment without the names of several results that nothing reads, a last one without any."""
-    match piece.node:
-        case ast.Assign(targets=[ast.Tuple() | ast.List() | ast.Name() as target], value=value):
-            names = {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
-        case _:
-            return piece
-    unread = {name for name in names if not _reads(behind, name)}
-    if unread == names and isinstance(value, ast.Call) and (not behind or isinstance(target, ast.Tuple)):
-        return Piece.new(ast.Expr(value), piece.remark)
-    if not unread or not isinstance(target, ast.Tuple):
-        return piece
-    node = copy.deepcopy(piece.node)
-    for each in ast.walk(node.targets[0]):
-        if isinstance(each, ast.Name) and each.id in unread:
-            each.id = "_"
-    return Piece.new(node, piece.remark)
-
-
-def _reads(program: Iterable[Piece], name: str) -> bool:
-    """Whether a name that stands at the top of a program is read further on."""
-    return any(name in free_names(piece.node) for piece in program)
-
-
 def _needed(program: Sequence[Piece]) -> list[Piece]:
-    """Return the program without imports that nothing uses."""
+    """Return the program without imports and functions that nothing uses."""
     kept: list[Piece] = []
     for piece in reversed(program):
-        new = _used(piece, kept) if isinstance(piece.node, IMPORTS) else piece
+        new: Piece | None = piece
+        if isinstance(piece.node, IMPORTS):
+            new = _used(piece, kept)
+        elif isinstance(piece.node, ast.FunctionDef) and not mentions(kept, piece.node.name):
+            new = None
         if new is not None:
             kept.insert(0, new)
     return kept
 
 
-def _used(piece: Piece, behind: Sequence[Piece]) -> Piece | None:
-    """Return an import of those names that the statements behind it use, None where they use none."""
+def _used(piece: Piece, after: Sequence[Piece]) -> Piece | None:
+    """Return an import of those names that the statements after it use, None where they use none."""
     assert isinstance(piece.node, IMPORTS)
-    names = [each for each in piece.node.names if mentions(behind, each.asname or each.name)]
+    names = [each for each in piece.node.names if mentions(after, each.asname or each.name)]
     if len(names) == len(piece.node.names):
         return piece
     node = copy.deepcopy(piece.node)
@@ -184,7 +187,7 @@ def _laid_out(program: Sequence[Piece]) -> str:
     return "".join(parts)
 
 
-def _blanks(before: ast.stmt, behind: ast.stmt) -> int:
-    if isinstance(before, ast.FunctionDef) or isinstance(behind, ast.FunctionDef):
+def _blanks(before: ast.stmt, after: ast.stmt) -> int:
+    if isinstance(before, ast.FunctionDef) or isinstance(after, ast.FunctionDef):
         return 2
-    return int(isinstance(before, IMPORTS) and not isinstance(behind, IMPORTS))
+    return int(isinstance(before, IMPORTS) and not isinstance(after, IMPORTS))

@@ -14,6 +14,7 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner
+from refgrad.native.statements import Code
 from tests.grading.broken import CHECKS, SETUP, bench, verdict
 from tests.native.reference import ADAPTER
 
@@ -90,9 +91,9 @@ def test_a_gradient_that_is_wrong_once_in_a_hundred_applications_is_found_on_eve
 
 def test_the_program_that_is_shown_is_wrong_now_and_then() -> None:
     found = graded("exp", "wrong_gradient({x}, 100)")
-    counts = [
-        int(line.partition(" times ")[0]) for line in printed(found.reproduction).splitlines() if " times " in line
-    ]
+    (program,) = found.reproduction
+    assert isinstance(program, Code)
+    counts = [int(line.partition(" times ")[0]) for line in printed(program.text).splitlines() if " times " in line]
     assert sorted(counts) == [20, 1980]
 
 

@@ -8,6 +8,7 @@ from refgrad.grading.judging.evidence import Error
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.measurements import Reading
 from refgrad.native.observation import Raised
+from refgrad.native.statements import Code
 from refgrad.scenario import parse
 from tests.grading.broken import CHECKS, bench
 
@@ -22,7 +23,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, shown: Reading) -> Verdict:
 @pytest.mark.parametrize("scenario", [None, SCENARIO])
 def test_the_program_of_a_measurement_is_shown(monkeypatch: pytest.MonkeyPatch, scenario: object) -> None:
     found = measured(monkeypatch, Reading("wrong", "it grows", "print('grown')", scenario))  # type: ignore[arg-type]
-    assert (found.verdict, found.message, found.reproduction) == ("wrong", "it grows", "print('grown')")
+    assert (found.verdict, found.message, found.reproduction) == ("wrong", "it grows", (Code("print('grown')"),))
 
 
 @pytest.mark.parametrize(("bases", "level"), [(("DeepError", "RecursionError"), "SHOULD"), (("MemoryError",), "MUST")])
@@ -33,4 +34,4 @@ def test_python_s_stack_is_no_must(monkeypatch: pytest.MonkeyPatch, bases: tuple
 
 
 def test_the_program_of_its_scenario_is_shown_where_it_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "exp" in measured(monkeypatch, Reading("wrong", scenario=SCENARIO)).reproduction
+    assert "exp" in str(measured(monkeypatch, Reading("wrong", scenario=SCENARIO)).reproduction)

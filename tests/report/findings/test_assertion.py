@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from refgrad.report.findings.looks import bare
+from refgrad.report.findings.assertion import bare
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from refgrad.report.findings.looks import bare
     ],
 )
 def test_an_expression_is_told_without_copies(shown: str, looked_at: str) -> None:
-    assert bare(ast.parse(shown, mode="eval").body) == looked_at
+    assert ast.unparse(bare(ast.parse(shown, mode="eval").body)) == looked_at

@@ -1,0 +1,372 @@
+"""Programs for readers: as they were run, and the statements that show one result as users of a library write them.
+
+Steps that the result does not need are left out. The gradients of a functional engine are written by the display
+templates of its adapter, if it has any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from refgrad.lifecycle import Fails, predict
+from refgrad.native import calls
+from refgrad.native.adapter import AnyAdapter, TapeAdapter
+from refgrad.native.calls import call
+from refgrad.native.languages import Language
+from refgrad.native.program import FunctionalWriter, Spell, TapeWriter, needed_results, relevant_leaves
+from refgrad.native.statements import (
+    Argument,
+    Attempt,
+    Call,
+    Enter,
+    Function,
+    Leave,
+    Name,
+    Names,
+    Show,
+    Statement,
+    Value,
+)
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Constant,
+    EnterMode,
+    Grad,
+    Jvp,
+    Leaf,
+    LeaveMode,
+    Read,
+    Scenario,
+    Step,
+    ZeroGrad,
+)
+
+HALVES = frozenset({"float16", "bfloat16"})
+"""Dtypes in which engines may round otherwise if the seed is left out."""
+
+
+def displayed(  # noqa: PLR0913 (each is a part of what is shown)
+    scenario: Scenario,
+    adapter: AnyAdapter,
+    spell: Spell,
+    step: int = 0,
+    reads: Sequence[Read] = (),
+    *,
+    watch_seeds: bool = False,
+) -> tuple[Statement, ...]:
+    """Return the statements of a scenario up to a step, which is counted from 1, or of all steps.
+
+    They end with one :class:`Show` for each of ``reads``, or for the last step if it is a read. With ``watch_seeds``
+    they end with the seeds after the last backward of a tape engine.
+    """
+    steps = scenario.steps[:step] if step else scenario.steps
+    last = steps[-1]
+    entered = sum(isinstance(each, EnterMode) - isinstance(each, LeaveMode) for each in steps)
+    part = Scenario((*steps, *(LeaveMode() for _ in range(entered))))
+    shown = tuple(reads) or ((last,) if isinstance(last, Read) else ())
+
+    def spelled(each: Apply, _: Scenario) -> str:
+        return spell(each, scenario)
+
+    if isinstance(adapter, TapeAdapter):
+        tape = TapeWriter(part, adapter, spelled, nests=True, watch_seeds=watch_seeds)
+        return tuple(_on_tape(tape, len(steps), shown))
+    display = _Display(part, adapter, spelled, nests=True, read=_read_leaves(adapter, shown))
+    return tuple(display.program(shown))
+
+
+def _on_tape(writer: TapeWriter, end: int, shown: Sequence[Read]) -> Iterator[Statement]:
+    """Yield the statements of all steps but reads. Errors that must be raised on the way are caught.
+
+    What is shown stands after ``end`` steps, before regions are left that the last of these is in.
+    """
+    steps = writer.scenario.steps
+    failing = failing_steps(writer.scenario, writer.adapter.policy)
+    for at, step in enumerate(steps):
+        if at == end:
+            yield from map(writer.look, shown)
+        if isinstance(step, Read) or _is_only_pushed(step, writer.scenario, shown):
+            continue
+        group = tuple(writer.step(step))
+        if at < end - 1:
+            group = tuple(each for each in group if not isinstance(each, Show))
+        yield from (Attempt(group),) if at in failing else group
+    if end == len(steps):
+        yield from map(writer.look, shown)
+
+
+def _is_only_pushed(step: Step, scenario: Scenario, shown: Sequence[Read]) -> bool:
+    """Return True if a result is only the output of functions along which tangents are pushed."""
+    if not isinstance(step, Apply) or any(each.name == step.name for each in shown):
+        return False
+    users = [each for each in scenario.steps if step.name in each.uses and not isinstance(each, Read)]
+    return bool(users) and all(isinstance(each, Jvp) for each in users)
+
+
+def _read_leaves(adapter: AnyAdapter, shown: Sequence[Read]) -> frozenset[str] | None:
+    """Return the leaves whose gradients are read. All are bound where a target cannot be left out."""
+    return frozenset(each.name for each in shown if each.what == "grad") if adapter.syntax.unread else None
+
+
+@dataclass(slots=True)
+class _Display(FunctionalWriter):
+    """Writer of the statements that a result needs, with gradients by the display templates of the adapter."""
+
+    functions: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    hoisted: list[Function] = field(default_factory=list)
+    outer: frozenset[str] = frozenset()
+    """Parameters of the functions that are being written."""
+    repeated: frozenset[str] = frozenset()
+    """Outputs from which several backwards start: their pullback is called several times."""
+    tapes: dict[str, str] = field(default_factory=dict)
+    shows: bool = False
+    carrying: str = ""
+    """Leaf that carries its derivative forward."""
+    direct: dict[str, Call] = field(default_factory=dict)
+    """Gradients that are shown where they are computed, and bound to no variable."""
+
+    def program(self, shown: Sequence[Read]) -> Iterator[Statement]:
+        """Yield the statements of the steps that the shown results need, or the last step if nothing is shown."""
+        kept, self.shows = self.kept(shown), bool(shown)
+        walks = [step.output for step in kept if isinstance(step, Backward)]
+        self.repeated = frozenset(output for output in walks if walks.count(output) > 1)
+        if self.functional.display_leaf is not None:
+            self.carrying = self.forward_leaf(kept, shown)
+        for step in kept:
+            made = list(self.step(step))
+            yield from (*self.hoisted, *made)
+            self.hoisted.clear()
+        for each in shown:
+            yield from FunctionalWriter.step(self, each)
+
+    def kept(self, shown: Sequence[Read]) -> list[Step]:
+        """Return the steps that are needed, in order."""
+        steps = self.scenario.steps
+        walks = self.walks(shown)
+        names = set[str]()
+        for walk in walks:
+            names |= self.free(walk.output)
+        targets = [each.name for each in shown if each.what == "value"]
+        last = steps[-1]
+        if not shown and isinstance(last, Leaf | Apply | Grad | Jvp):
+            targets.append(last.name)
+        for name in targets:
+            names |= self.computed(name)
+        read = {each.name for each in shown if each.what == "grad"}
+        return [
+            step
+            for step in steps
+            if (isinstance(step, Leaf | Apply | Grad | Jvp) and step.name in names)
+            or (isinstance(step, Backward) and step in walks)
+            or (isinstance(step, ZeroGrad) and step.name in read)
+        ]
+
+    def forward_leaf(self, kept: Sequence[Step], shown: Sequence[Read]) -> str:
+        """Return the leaf whose derivative is carried forward, empty if more is shown than one first derivative."""
+        walks = [step for step in kept if isinstance(step, Backward)]
+        if len(walks) != 1 or len(shown) > 1 or not self.first_order:
+            return ""
+        leaves = [each.name for each in shown] or relevant_leaves(self.scenario, walks[0].output)
+        return leaves[0]
+
+    def step(self, step: Step) -> Iterator[Statement]:
+        adapter = self.functional
+        carries = isinstance(step, Leaf) and step.name == self.carrying
+        template = adapter.display_leaf if carries else adapter.display_constant if self.first_order else None
+        if isinstance(step, Leaf) and template is not None:
+            scalar = Value(step.value.to_numpy().item())
+            yield call(template, step.name, array=step.value, scalar=scalar, shape=Value(step.value.shape))
+        else:
+            yield from FunctionalWriter.step(self, step)
+
+    @property
+    def first_order(self) -> bool:
+        """True if the scenario differentiates no gradient, and no tangent is pushed."""
+        return not any(isinstance(step, Grad | Jvp) for step in self.scenario.steps)
+
+    def gradient(self, name: str) -> Show:
+        if name in self.direct:
+            return Show(f"gradient of {name}", self.direct[name])
+        return FunctionalWriter.gradient(self, name)
+
+    def walks(self, shown: Sequence[Read]) -> list[Backward]:
+        """Return the backwards that reach the leaves that are read, with all others from the same outputs."""
+        walks = [step for step in self.scenario.steps if isinstance(step, Backward)]
+        last = self.scenario.steps[-1]
+        outputs = {last.output} if isinstance(last, Backward) and not shown else set[str]()
+        for each in shown:
+            if each.what == "grad":
+                outputs |= {w.output for w in walks if each.name in relevant_leaves(self.scenario, w.output)}
+        return [walk for walk in walks if walk.output in outputs]
+
+    def computed(self, name: str) -> set[str]:
+        """Return the names that the computation of a result binds outside of functions."""
+        step = self.scenario.definitions[name]
+        match step:
+            case Apply(arguments=arguments):
+                return {name}.union(*map(self.computed, arguments))
+            case Grad(output=output) | Jvp(output=output):
+                return {name} | self.free(output)
+        return {name}
+
+    def results(self, output: str) -> list[Apply | Grad]:
+        """Return the applications and gradients that compute an output, without those within gradients."""
+        names = self.computed(output)
+        steps = self.scenario.definitions.values()
+        return [step for step in steps if isinstance(step, Apply | Grad) and step.name in names]
+
+    def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
+        """Return the computation of an output as a function of some leaves."""
+        body = tuple(statement for step in self.results(output) for statement in self.within(step))
+        return Function(name, parameters, body, output)
+
+    def free(self, output: str) -> set[str]:
+        """Return the leaves that a function with this output reads."""
+        used = {output}.union(*(step.uses for step in needed_results(self.scenario, output)))
+        return {leaf.name for leaf in self.scenario.leaves if leaf.name in used}
+
+    def is_one(self, step: Backward | Grad) -> bool:
+        """Return True if the seed is the number 1, which a gradient need not be given."""
+        seed = self.seed(step).fields.get("array")
+        if not isinstance(seed, Constant) or seed.dtype in HALVES or seed.shape:
+            return False
+        return bool(seed.to_numpy().item() == 1)
+
+    @property
+    def inline(self) -> bool:
+        """True if the computation is printed before a gradient, and not as a function."""
+        if self.functional.display_leaf is not None and not self.carrying:
+            return False
+        templates = (self.functional.display_grad, self.functional.display_pull)
+        return any("{output}" in (template or "") for template in templates)
+
+    def differentiated(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
+        """Return the variable of a function, and its definition unless that stands before the program."""
+        key = output, leaves
+        if key in self.functions:
+            return self.functions[key], []
+        name = self.fresh(f"program_{output}")
+        before, self.outer = self.outer, self.outer | set(leaves)
+        made = self.function(name, leaves, output)
+        self.outer = before
+        if (self.free(output) - set(leaves)) & before:
+            return name, [made]
+        self.functions[key] = name
+        self.hoisted.append(made)
+        return name, []
+
+    def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
+        function, made = self.differentiated(output, leaves)
+        pullback = self.fresh(f"pullback_of_{output}")
+        unread = self.adapter.syntax.unread or self.fresh(f"output_{output}")
+        return pullback, [*made, calls.vjp(self.functional, function, Names(leaves), (unread, pullback))]
+
+    def recorded(self, step: Grad) -> Iterator[Statement]:
+        if self.template(step) is None:
+            yield from FunctionalWriter.recorded(self, step)
+        else:
+            yield from self.gradients_of(step, (step.leaf,), {step.leaf: step.name})
+
+    def pulled(self, step: Backward, leaves: tuple[str, ...], targets: Mapping[str, str]) -> Iterator[Statement]:
+        if self.template(step) is None:
+            yield from FunctionalWriter.pulled(self, step, leaves, targets)
+        else:
+            yield from self.gradients_of(step, leaves, targets)
+
+    def template(self, step: Backward | Grad) -> str | None:
+        """Return the display template of a gradient, None where a pullback is written."""
+        if not self.inline and step.output in self.repeated:
+            return None
+        if self.functional.display_leaf is not None and not self.carrying:
+            return None
+        one = self.functional.display_grad if self.is_one(step) else None
+        return one or self.functional.display_pull
+
+    def gradients_of(
+        self, step: Backward | Grad, leaves: tuple[str, ...], targets: Mapping[str, str]
+    ) -> Iterator[Statement]:
+        """Yield the statements of a gradient by its display template."""
+        if self.inline:
+            yield from self.inlined(step, targets or dict.fromkeys(leaves[:1], ""))
+            return
+        template = self.template(step)
+        assert template is not None
+        function, made = self.differentiated(step.output, leaves)
+        yield from made
+        one, placed = self.is_one(step), "{at}" in template
+        given = [leaf for leaf in leaves if leaf in targets] or leaves if one and placed else leaves
+        places = tuple(leaves.index(leaf) for leaf in given)
+        fields: dict[str, Argument] = {"function": Name(function), "primals": Names(leaves), "seed": self.seed(step)}
+        fields["at"] = Value(places if len(places) > 1 else places[0])
+        names = tuple(targets.get(leaf, "_") for leaf in given) if targets else ()
+        gradient = call(template, **fields)
+        if "{seed}" not in template and not one:
+            pullback = self.fresh(f"pullback_of_{step.output}")
+            yield replace(gradient, targets=(pullback, "_"), unpack=True)
+            gradient = Call("{pullback}({seed})", {"pullback": Name(pullback), "seed": self.seed(step)})
+        yield replace(gradient, targets=names, unpack=bool(names) and (len(places) > 1 or not placed))
+
+    def inlined(self, step: Backward | Grad, targets: Mapping[str, str]) -> Iterator[Statement]:
+        """Yield the computation of an output, and gradients of it."""
+        tape = self.tapes.get(step.output, "")
+        if not tape:
+            tape = self.fresh("tape")
+            yield from self.computation(step, targets, tape)
+        if isinstance(step, Backward):
+            self.tapes[step.output] = tape
+        template = self.template(step)
+        if self.carrying:
+            targets = {self.carrying: ""}
+        for leaf, target in targets.items():
+            fields: dict[str, Argument] = {"output": Name(step.output), "leaf": Name(leaf), "tape": Name(tape)}
+            fields["seed"] = self.seed(step)
+            made = replace(call(template, **fields), targets=(target,) if target else ())
+            if self.carrying and self.shows:
+                self.direct[leaf] = made
+            else:
+                yield made
+
+    def computation(self, step: Backward | Grad, leaves: Collection[str], tape: str) -> Iterator[Statement]:
+        """Yield the statements that compute an output, in the region that records them if there is one."""
+        record, watch = self.functional.display_record, self.functional.display_watch
+        watched = [] if watch is None else [call(watch, leaf=Name(leaf), tape=Name(tape)) for leaf in leaves]
+        named = any("tape" in each.fields for each in watched)
+        yield from () if named else watched
+        if record is not None:
+            yield Enter(call(record, tape if named else ()))
+        yield from watched if named else ()
+        for each in self.results(step.output):
+            yield from self.within(each)
+        if record is not None:
+            yield Leave()
+
+
+def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
+    """Return the indices of steps that must fail and are not the last: the program continues after them."""
+    last = max((at for at, step in enumerate(scenario.steps) if not isinstance(step, LeaveMode)), default=0)
+    predictions = predict(scenario, policy)  # type: ignore[arg-type]
+    return frozenset(at for at, due in enumerate(predictions) if isinstance(due, Fails) and at < last)
+
+
+def program_lines(statements: Iterable[Statement], language: Language) -> list[str]:
+    """Return the lines of statements in a language, with the statements of a region nested in it."""
+    return _block(iter(statements), language)[0]
+
+
+def _block(statements: Iterator[Statement], language: Language) -> tuple[list[str], bool]:
+    """Return the lines up to the end of a region or a program, and True if an error ends the region."""
+    lines: list[str] = []
+    for statement in statements:
+        match statement:
+            case Enter(region=region):
+                inner, by_error = _block(statements, language)
+                lines += language.region(region, inner, by_error=by_error)
+            case Leave(by_error=by_error):
+                return lines, by_error
+            case Attempt(body=body):
+                lines += language.caught(program_lines(body, language))
+            case _:
+                lines += language.lines(statement)
+    return lines, False

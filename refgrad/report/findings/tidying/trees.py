@@ -1,0 +1,166 @@
+"""Syntax trees of statements in Python: code templates with trees in place of their fields."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from functools import cache
+from string import Formatter
+from typing import Any, Final
+
+from refgrad.native.languages import Python
+from refgrad.native.statements import (
+    Argument,
+    Attempt,
+    Call,
+    Code,
+    Delete,
+    Enter,
+    Function,
+    Lambda,
+    Leave,
+    Name,
+    Names,
+    Show,
+    Statement,
+    Value,
+    Walk,
+)
+from refgrad.report.findings.tidying.pieces import Filling, Piece, pieces
+from refgrad.scenario import Constant
+
+PYTHON: Final = Python()
+
+FIELD: Final = "field_of_template_{}"
+"""Name that stands for a field while a template is parsed."""
+
+
+def program_of(statements: Sequence[Statement]) -> list[Piece]:
+    """Return the statements of a program as trees, those of a region nested in it."""
+    return _block(list(statements), 0)[0]
+
+
+def _block(statements: Sequence[Statement], at: int) -> tuple[list[Piece], int]:
+    """Return the trees up to the end of a region, and the index of that end."""
+    found: list[Piece] = []
+    while at < len(statements):
+        statement = statements[at]
+        match statement:
+            case Enter(region=region):
+                inner, at = _block(statements, at + 1)
+                ends = statements[at] if at < len(statements) else Leave()
+                found.append(_region(region, [each.node for each in inner], ends))
+            case Leave():
+                return found, at
+            case Code(text=text):
+                found += pieces(text)
+            case _:
+                found += [Piece.new(node) for node in nodes_of(statement)]
+        at += 1
+    return found, at
+
+
+def _region(region: Call, inner: list[ast.stmt], end: Statement) -> Piece:
+    target = ast.Name(region.targets[0], ast.Store()) if region.targets else None
+    by_error = isinstance(end, Leave) and end.by_error
+    error = ast.Raise(ast.Call(ast.Name("KeyError", ast.Load()), [ast.Constant("left by error")], []))
+    body = [*inner, error] if by_error else inner or [ast.Pass()]
+    node: ast.stmt = ast.With([ast.withitem(called(region), target)], body)
+    return Piece.new(_tried([node], "KeyError") if by_error else node)
+
+
+def _tried(body: list[ast.stmt], error: str) -> ast.Try:
+    return ast.Try(body, [ast.ExceptHandler(ast.Name(error, ast.Load()), None, [ast.Pass()])], [], [])
+
+
+def nodes_of(statement: Statement) -> Iterator[ast.stmt]:
+    """Yield the trees of a statement that is no region."""
+    match statement:
+        case Call():
+            yield _assigned(statement)
+        case Show(call=call):
+            yield printed(called(call))
+        case Function(name=name, parameters=parameters, body=body, result=result):
+            inner = [node for each in body for node in nodes_of(each)]
+            arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
+            yield ast.FunctionDef(name, arguments, [*inner, ast.Return(ast.Name(result, ast.Load()))], [])
+        case Delete(name=name):
+            yield ast.Delete([ast.Name(name, ast.Del())])
+        case Attempt(body=body):
+            yield _tried([node for each in body for node in nodes_of(each)], "Exception")
+        case Walk(nodes=nodes):
+            names: list[ast.expr | None] = [ast.Constant(name) for name in nodes]
+            table = ast.Dict(names, [ast.Name(variable, ast.Load()) for variable in nodes.values()])
+            yield ast.Assign([ast.Name("nodes", ast.Store())], table, lineno=0)
+            yield _assigned(Call("{{id(node): name for name, node in nodes.items()}}", {}, ("names",)))
+        case _:
+            raise ValueError(f"{type(statement).__name__} is no statement here")
+
+
+def printed(*shown: ast.expr) -> ast.stmt:
+    """Return the statement that prints expressions."""
+    return ast.Expr(ast.Call(ast.Name("print", ast.Load()), list(shown), []))
+
+
+def _assigned(call: Call) -> ast.stmt:
+    names: list[ast.expr] = [ast.Name(target, ast.Store()) for target in call.targets]
+    if not names:
+        return ast.Expr(called(call))
+    listed = ast.List(names, ast.Store()) if len(names) == 1 else ast.Tuple(names, ast.Store())
+    return ast.Assign([listed if call.unpack or len(names) > 1 else names[0]], called(call), lineno=0)
+
+
+def called(call: Call) -> ast.expr:
+    """Return the tree of a template with its fields filled in. Raises ValueError for what is no expression."""
+    filling = Filling({FIELD.format(name): _argument(each) for name, each in call.fields.items()})
+    return filling.visit(copy.deepcopy(_parsed(call.template)))  # type: ignore[no-any-return]
+
+
+@cache
+def _parsed(template: str) -> ast.expr:
+    """Return the tree of a template, in which names stand for its fields."""
+    try:
+        fields = {name: FIELD.format(name) for _, name, _, _ in Formatter().parse(template) if name}
+        return _tree(template.format(**fields).strip())
+    except LookupError as error:
+        raise ValueError(str(error)) from error
+
+
+def _tree(text: str) -> ast.expr:
+    """Return the tree of an expression. Raise ValueError for other text."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _argument(argument: Argument) -> ast.expr:
+    match argument:
+        case Name(name=name):
+            return ast.Name(name, ast.Load())
+        case Names(names=names):
+            return ast.List([ast.Name(name, ast.Load()) for name in names], ast.Load())
+        case Value(value=value):
+            return literal(value)
+        case Constant():
+            return _tree(PYTHON.array(argument))
+        case Call():
+            return called(argument)
+        case Lambda(parameters=parameters, body=body):
+            arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
+            return ast.Lambda(arguments, called(body))
+    raise ValueError(f"{type(argument).__name__} is no argument here")
+
+
+def literal(value: Any) -> ast.expr:
+    """Return the tree of a literal."""
+    match value:
+        case tuple():
+            return ast.Tuple(list(map(literal, value)), ast.Load())
+        case list():
+            return ast.List(list(map(literal, value)), ast.Load())
+        case dict():
+            keys: list[ast.expr | None] = list(map(literal, value))
+            return ast.Dict(keys, list(map(literal, value.values())))
+    return _tree(PYTHON.literal(value))

@@ -1,0 +1,54 @@
+"""Where code of the package reads text: a report prints programs, and reads none of them."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
+
+READERS = {
+    "refgrad/report/alone_by_tool.py": "the standard error of a compiler or a program",
+    "refgrad/report/ci.py": "text that is put into Markdown, to escape it",
+    "refgrad/report/document.py": "names of engines, for names of files",
+    "refgrad/report/findings/assertion.py": "no text: it makes trees",
+    "refgrad/report/findings/causes.py": "code templates of engine files, and messages of errors",
+    "refgrad/report/findings/languages.py": "the setup of an engine file, and code templates",
+    "refgrad/report/findings/measured.py": "code of measurements, which is not made of statements yet",
+    "refgrad/report/findings/python.py": "no text: it makes trees",
+    "refgrad/report/findings/script.py": "names of checks, for names of files",
+    "refgrad/report/findings/tidying/folding.py": "no text: it changes trees of code templates",
+    "refgrad/report/findings/tidying/inlining.py": "no text: it changes trees of code templates",
+    "refgrad/report/findings/tidying/known.py": "no text: it changes trees of code templates",
+    "refgrad/report/findings/tidying/pieces.py": "the setup of an engine file, and code of measurements",
+    "refgrad/report/findings/tidying/program.py": "no text: it changes trees of code templates",
+    "refgrad/report/findings/tidying/trees.py": "code templates of engine files, and literals",
+    "refgrad/report/narration.py": "messages, for workflow commands of GitHub",
+    "refgrad/report/pages.py": "names of checks, for anchors of a page",
+    "refgrad/report/site/documents.py": "documents in Markdown",
+}
+"""Modules of reports that use ``ast`` or ``re``, and what each reads."""
+
+PARSERS = {
+    "refgrad/report/findings/measured.py",
+    "refgrad/report/findings/tidying/pieces.py",
+    "refgrad/report/findings/tidying/trees.py",
+}
+"""Modules of reports that parse code."""
+
+
+def test_only_these_modules_of_reports_read_text() -> None:
+    found = set()
+    for path in python_files(PACKAGE / "report"):
+        for node in ast.walk(syntax_tree(path)):
+            if isinstance(node, ast.Import) and {each.name for each in node.names} & {"ast", "re"}:
+                found.add(name_of(path))
+    assert found == READERS.keys()
+
+
+def test_only_these_modules_of_reports_parse_code() -> None:
+    found = set()
+    for path in python_files(PACKAGE / "report"):
+        for node in ast.walk(syntax_tree(path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ast.parse":
+                found.add(name_of(path))
+    assert found == PARSERS
