@@ -1,4 +1,4 @@
-"""Write the portable corpus: frozen scenarios with the expected results of their steps, for engines outside Python.
+"""Write the portable corpus: frozen scenarios with certified intervals, for engines that Python cannot reach.
 
 ``python -m tests.grading.corpus specs/corpus`` writes it. docs/how-to/test-without-python.md explains how to read it.
 """
