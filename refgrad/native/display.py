@@ -28,20 +28,9 @@ from refgrad.native.statements import (
     Statement,
     Value,
 )
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    Constant,
-    EnterMode,
-    Grad,
-    Jvp,
-    Leaf,
-    LeaveMode,
-    Read,
-    Scenario,
-    Step,
-    ZeroGrad,
-)
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario import EnterMode as EnterStep
+from refgrad.scenario import LeaveMode as LeaveStep
 
 HALVES = frozenset({"float16", "bfloat16"})
 """Dtypes in which engines may round otherwise if the seed is left out."""
@@ -63,8 +52,8 @@ def displayed(  # noqa: PLR0913 (each is a part of what is shown)
     """
     steps = scenario.steps[:step] if step else scenario.steps
     last = steps[-1]
-    entered = sum(isinstance(each, EnterMode) - isinstance(each, LeaveMode) for each in steps)
-    part = Scenario((*steps, *(LeaveMode() for _ in range(entered))))
+    entered = sum(isinstance(each, EnterStep) - isinstance(each, LeaveStep) for each in steps)
+    part = Scenario((*steps, *(LeaveStep() for _ in range(entered))))
     shown = tuple(reads) or ((last,) if isinstance(last, Read) else ())
 
     def spelled(each: Apply, _: Scenario) -> str:
@@ -345,7 +334,7 @@ class _Display(FunctionalWriter):
 
 def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
     """Return the indices of steps that must fail and are not the last: the program continues after them."""
-    last = max((at for at, step in enumerate(scenario.steps) if not isinstance(step, LeaveMode)), default=0)
+    last = max((at for at, step in enumerate(scenario.steps) if not isinstance(step, LeaveStep)), default=0)
     predictions = predict(scenario, policy)  # type: ignore[arg-type]
     return frozenset(at for at, due in enumerate(predictions) if isinstance(due, Fails) and at < last)
 
