@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from refgrad.generation import Profile
@@ -17,10 +18,13 @@ from refgrad.grading.regressions import regressions
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import CheckSearch, Demonstration
 from refgrad.grading.shared_verdicts import SharedVerdicts
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.display import displayed
 from refgrad.native.engine import Engine, prepare
+from refgrad.native.observation import Raised
+from refgrad.native.program import Spell, program_of
 from refgrad.native.repetition import printed_again_and_again
-from refgrad.native.statements import Code
+from refgrad.native.statements import Code, Statement
 from refgrad.operators import Operator
 from refgrad.scenario import Read, Scenario
 
@@ -132,13 +136,8 @@ class Bench:
 
     def _shown(self, demonstration: Demonstration) -> Shown:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
-        seeds = isinstance(finding.fact, SeedWrite)
         sometimes = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
-        reads = reads_of(finding.fact, scenario)
-        step = evidence.step if evidence is not None else 0
-        if isinstance(finding.fact, Absent) and finding.fact.error is not None:
-            step = finding.fact.after_step
         return Shown(
             verdict=finding.outcome,
             message="" if evidence is None else message(evidence, scenario),
@@ -146,7 +145,7 @@ class Bench:
             scenario_id=scenario.id,
             reproduction=(Code(program),)
             if program
-            else displayed(scenario, self.engine.adapter, self.engine.spelling, step, reads, watch_seeds=seeds),
+            else statements_of(scenario, self.engine.adapter, self.engine.spelling, evidence),
             evidence=evidence,
         )
 
@@ -181,13 +180,25 @@ class Bench:
         )
 
 
-def reads_of(fact: Fact | None, scenario: Scenario) -> list[Read]:
-    """Return the reads that show a fact, if they are others than its step; all of a scenario without a fact."""
+def statements_of(
+    scenario: Scenario, adapter: AnyAdapter, spell: Spell, evidence: Evidence | None
+) -> tuple[Statement, ...]:
+    """Return the statements of a scenario that show evidence, or all that the scenario reads if there is none.
+
+    A crash of a functional engine is shown by the statements that ran, since the form in which users write gradients
+    may avoid it.
+    """
+    fact, step = (None, 0) if evidence is None else (evidence.fact, evidence.step)
+    reads: list[Read] = []
     match fact:
         case None:
-            return [step for step in scenario.steps if isinstance(step, Read)]
+            reads = [each for each in scenario.steps if isinstance(each, Read)]
+        case Died() if isinstance(adapter, FunctionalAdapter):
+            return tuple(chain.from_iterable(program_of(scenario, adapter, spell).groups[: step or None]))
+        case Absent(error=Raised()):
+            step = fact.after_step
         case Uncoupled():
-            return [Read("grad", each.name) for each in fact.direction]
+            reads = [Read("grad", each.name) for each in fact.direction]
         case Unsent():
-            return [Read("grad", fact.leaf)]
-    return []
+            reads = [Read("grad", fact.leaf)]
+    return displayed(scenario, adapter, spell, step, reads, watch_seeds=isinstance(fact, SeedWrite))

@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from refgrad.grading.bench import statements_of
+from refgrad.grading.judging.evidence import Absent, Died, Evidence, Fact, Subject
+from refgrad.native.adapter import find_adapter
+from refgrad.native.statements import Call, Function
 from refgrad.scenario import Scenario, parse
 from tests.grading.broken import CHECKS, bench
 
@@ -24,3 +28,13 @@ def test_what_the_engine_has_is_run_ahead_and_nothing_else(monkeypatch: pytest.M
     monkeypatch.setattr("refgrad.grading.bench.prepare", noted)
     bench(only={"exp"}).prepare([of("sin"), of("exp")], CHECKS["operators/exp"])
     assert prepared == [of("exp")]
+
+
+@pytest.mark.parametrize(
+    ("fact", "shown"), [(Died(detail="signal 6"), True), (Absent(subject=Subject("gradient", "x")), False)]
+)
+def test_a_crash_is_shown_by_all_that_ran(fact: Fact, shown: bool) -> None:  # noqa: FBT001 (a column of the table)
+    text = of("exp").text.replace("backward", "b = sin x\nbackward")
+    statements = statements_of(parse(text), find_adapter("boost"), lambda *_: "f({x})", Evidence(fact, 5))
+    assert any("b" in each.targets for each in statements if isinstance(each, Call)) == shown
+    assert any(isinstance(each, Function) for each in statements) == shown

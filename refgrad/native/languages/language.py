@@ -105,7 +105,7 @@ class Language:
     """
     definition: ClassVar[re.Pattern[str]] = re.compile(
         r"(?:import [\w.]+\.|(?:template <.*>\n)?(?:(?:inline|static|final|using|class|interface|struct) )*[\w:<>, ]*?)"
-        r"(\w+)(?:;| =| \{|\(|>)"
+        r"(\w+)(?:;| =| \{|\()"
     )
     """Beginning of a part of a setup that defines one name, which is its group."""
     conditions: ClassVar[Mapping[str, str]] = MappingProxyType({})

@@ -11,7 +11,9 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.checks.statements.behaviours import all_behaviours
 from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.native.adapter import TapeAdapter, find_adapter
+from refgrad.native.display import program_lines
 from refgrad.native.engine import Engine, start
+from refgrad.native.languages import Python
 from tests.grading.measurements.broken_graphs import GRAPH_FAULTS, GraphFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "introspection"}
@@ -55,11 +57,14 @@ def test_a_wrong_random_graph_is_shrunk() -> None:
 @pytest.mark.engines
 def test_the_printed_program_prints_the_parents_of_nodes() -> None:
     pytest.importorskip("micrograd", reason="needs micrograd")
-    result = measured(start(find_adapter("micrograd")), "each_use_is_an_edge")
+    adapter = find_adapter("micrograd")
+    result = measured(start(adapter), "each_use_is_an_edge")
     assert (result.outcome, result.message) == ("wrong", "the node of a leads to [x], not to [x, x]")
+    assert isinstance(result.program, tuple)
+    program = Python().whole(adapter.setup, "\n".join(program_lines(result.program, Python())))
     printed = StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(result.program, {})
+        exec(program, {})
     assert printed.getvalue() == "x []\na ['x']\nb ['a']\n"
 
 

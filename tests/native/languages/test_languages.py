@@ -137,3 +137,28 @@ def test_the_schema_of_reports_names_every_language() -> None:
 def test_a_package_that_is_not_installed_has_no_version() -> None:
     versions = {language.version("no-such-package-of-refgrad", sys.executable) for language in ALL}
     assert versions == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "defined"),
+    [
+        (
+            "cpp",
+            "template <class F>\nstd::pair<Tensor, Pullback> vjp(F f, const std::vector<Tensor>& primals) {\n",
+            "vjp",
+        ),
+        ("cpp", "inline double value(double x) { return x; }\n", "value"),
+        ("cpp", "using Tensor = adouble;\n", "Tensor"),
+        ("cpp", "#include <vector>\n", "vector"),
+        ("cpp", "#include <cmath>\n", ""),
+        ("java", "import java.util.List;\n", "List"),
+        ("java", "final class Forward {\n", "Forward"),
+        ("r", "vjp <- function(program, primals) {\n", "vjp"),
+        ("r", "library(torch)\n", ""),
+        ("javascript", "function twice(x) {\n", "twice"),
+        ("python", "def leaf(array):\n", "leaf"),
+        ("python", "set_printoptions(17)\n", ""),
+    ],
+)
+def test_a_part_of_a_setup_defines_one_name_or_is_kept(name: str, part: str, defined: str) -> None:
+    assert LANGUAGES[name].defines(part) == defined
