@@ -201,10 +201,15 @@ class _Display(FunctionalWriter):
         return {name}
 
     def results(self, output: str) -> list[Apply | Grad]:
-        """Return the applications and gradients that compute an output, without those within gradients."""
+        """Return the applications and gradients that compute an output.
+
+        Those within a gradient are left out, but not where gradients are nested: MLX 0.32.4 returns a wrong gradient
+        only if an inner gradient is computed again.
+        """
+        steps = needed_results(self.scenario, output)
         names = self.computed(output)
-        steps = self.scenario.definitions.values()
-        return [step for step in steps if isinstance(step, Apply | Grad) and step.name in names]
+        nested = sum(isinstance(step, Grad) for step in steps) > 1
+        return [step for step in steps if nested or step.name in names]
 
     def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
         """Return the computation of an output as a function of some leaves."""
