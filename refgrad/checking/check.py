@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from refgrad.checking.certified import CertifiedJudge
-from refgrad.checking.differences import UserFunction
-from refgrad.checking.libraries.numbers import Array, Arrays
+from refgrad.checking.certified import CertifiedJudge, UserFunction
+from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.report import GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Recorder, Untraceable, trace

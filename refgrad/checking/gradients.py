@@ -11,10 +11,10 @@ import numpy as np
 
 from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck, Method
+from refgrad.checking.explanation import is_strategy, search
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
-from refgrad.checking.search import is_strategy, search
 from refgrad.checking.subject import CheckedFunction, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
@@ -49,7 +49,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     dataclasses. A module is checked with its parameters. ``inputs`` is a tensor, or a tuple of tensors, NumPy arrays or
     other arguments; floating-point inputs are differentiated by, unless they say that they require no gradient. If
     ``inputs`` is a hypothesis strategy, inputs with a wrong gradient are searched for and made as small as possible;
-    :func:`refgrad.strategies.points` makes a strategy from shapes. ``engine`` is a registered engine, or
+    :func:`refgrad.strategies` makes a strategy from shapes. ``engine`` is a registered engine, or
     ``module:object`` for an adapter.
 
     If the function consists of operators of the table, the gradient is compared with certified intervals and the

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from refgrad.checking.libraries.numbers import Array, Arrays, Kind, as_given
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given
 from refgrad.checking.patterns import NEAR
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import CheckedFunction, Seeds

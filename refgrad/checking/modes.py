@@ -12,7 +12,7 @@ import numpy as np
 from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck
 from refgrad.checking.libraries import SubjectError
-from refgrad.checking.libraries.numbers import Array
+from refgrad.checking.libraries.trees import Array
 from refgrad.checking.report import GradientReport, unsupported
 from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, refuse_other_value
 from refgrad.scenario.formats import FORMATS

@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from refgrad.checking.libraries.numbers import Array
+from refgrad.checking.libraries.trees import Array
 
 NEAR = 1e-6
 """Relative tolerance for entries that are the same."""

@@ -13,9 +13,8 @@ from warnings import catch_warnings
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError, TensorLibrary, UnsupportedError, library_of
-from refgrad.checking.libraries.chance import Chance
-from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near
-from refgrad.checking.libraries.trees import tree_of
+from refgrad.checking.libraries.library import Chance
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near, tree_of
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine

@@ -136,7 +136,7 @@ def replay_check(name: str, options: GradeOptions) -> Status:
     from refgrad.pytest_plugin.conformance import EngineSession
     from refgrad.pytest_plugin.options import ITEM
     from refgrad.pytest_plugin.plan import Plan
-    from refgrad.report.narration import failure_text
+    from refgrad.report.ci import failure_text
 
     with errors_in_one_line():
         check = check_named(name.removeprefix(ITEM))

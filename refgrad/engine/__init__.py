@@ -20,6 +20,7 @@ from refgrad.engine.autograd import grad
 from refgrad.engine.functions.creation import (
     arange,
     as_tensor,
+    discrete_functions,
     empty,
     empty_like,
     eye,
@@ -40,10 +41,8 @@ from refgrad.engine.functions.creation import (
     zeros,
     zeros_like,
 )
-from refgrad.engine.functions.discrete import discrete_functions
-from refgrad.engine.functions.methods import install_methods
-from refgrad.engine.functions.spelling import composite_functions, spelled_functions
-from refgrad.engine.graph.modes import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from refgrad.engine.functions.methods import composite_functions, install_methods, spelled_functions
+from refgrad.engine.graph.sweep import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.recording import record_operators
 from refgrad.engine.pictures import draw, print_graph

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine import errors
-from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Watch
-from refgrad.engine.graph.sweep import BackwardPass, Cotangents
+from refgrad.engine.graph.sweep import RECORDING, BackwardPass, Cotangents
 from refgrad.engine.graph.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]

@@ -1,10 +1,11 @@
 """Generators of scenarios, and the shrinker."""
 
-from refgrad.generation.choices import Choices, SeededChoices
-from refgrad.generation.fixed_graphs import (
+from refgrad.generation.graphs import (
     GraphForm,
+    Reach,
     Role,
     as_expression,
+    random_scenario,
     small_graph_scenario,
     small_graphs,
     structured_graphs,
@@ -16,24 +17,25 @@ from refgrad.generation.lifecycles import (
     lifecycle_profile,
     lifecycle_scenario,
 )
-from refgrad.generation.profile import Dtype, GenerationError, Meeting, Profile, meeting
-from refgrad.generation.random_graphs import Reach, random_scenario
+from refgrad.generation.profile import Choices, Dtype, GenerationError, Meeting, Profile, SeededChoices, meeting
 from refgrad.generation.search import Counterexample, find_counterexample
 from refgrad.generation.shrinking.shrinking import shrink, weight
-from refgrad.generation.single_operators.contracts import contract_scenario, contract_scenarios_of_ones
 from refgrad.generation.single_operators.corners import corner_scenarios, plain_corners
 from refgrad.generation.single_operators.derivatives import (
     double_backward_scenario,
+    edge_scenario,
     forward_scenario,
+    operator_scenario,
     second_order_scenario,
     third_order_scenario,
     triple_backward_scenario,
 )
 from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
-from refgrad.generation.single_operators.first_order import edge_scenario, operator_scenario
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of
 from refgrad.generation.single_operators.variety import (
     applied_twice,
+    contract_scenario,
+    contract_scenarios_of_ones,
     forward_corners,
     second_order_corners,
     subsets_of_second_order,

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.application import random_array
 from refgrad.generation.draft.draft import Draft, Memory, Operand
-from refgrad.generation.profile import Profile
-from refgrad.operators.structure import Shape
+from refgrad.generation.profile import Choices, Profile, SeededChoices
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Grad, Leaf, Read, Scenario, Slice, ZeroGrad
 from refgrad.scenario.steps.kinds import (
     WRITES,

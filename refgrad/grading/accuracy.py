@@ -18,14 +18,13 @@ import numpy.typing as npt
 from flint import arb
 
 from refgrad.generation.attributes.rules import choose_attributes
-from refgrad.generation.choices import SeededChoices
-from refgrad.generation.profile import STANDARD
+from refgrad.generation.profile import STANDARD, SeededChoices
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.certified.certified import Certified
-from refgrad.oracles.judgement.judgement import last_place
+from refgrad.oracles.judgement import last_place
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 from refgrad.scenario.formats import rounded
 

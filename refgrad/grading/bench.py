@@ -9,15 +9,14 @@ from itertools import chain
 from typing import Any
 
 from refgrad.generation import Profile
-from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.check import Check, Settings
+from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.evidence import Absent, Blocked, Died, Evidence, Fact, Lacks, SeedWrite, Uncoupled, Unsent
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.regressions import regressions
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import CheckSearch, Demonstration
-from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.display import displayed
 from refgrad.native.engine import Engine, prepare

@@ -15,7 +15,10 @@ from typing import Final, get_args
 
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
 from refgrad.grading.checks.isolation import (
+    REDUCTIONS,
+    ROLES,
     WEIGHT,
+    filled,
     isolated,
     isolated_applications,
     shows_arrays,
@@ -26,8 +29,7 @@ from refgrad.grading.checks.isolation import (
     without_constants,
     without_seeds,
 )
-from refgrad.grading.checks.roles import REDUCTIONS, ROLES, filled
-from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features

@@ -13,10 +13,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.numpy_functions import numpy_function, refuse_large_result
+from refgrad.interpreter.evaluation import numpy_function, refuse_large_result
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.composite import Composite
-from refgrad.operators.structure import LARGEST, refuse_size
+from refgrad.operators.operator import LARGEST, Composite, refuse_size
 
 MOST_STEPS: Final = 20_000
 """Largest number of steps of a composite operator in a bounded evaluation: about half a second of Python."""

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.interpreter.composites import noted, numpy_forward
-from refgrad.interpreter.evaluation import ScenarioEvaluationError, evaluate
-from refgrad.interpreter.numpy_functions import refuse_large_result
+from refgrad.interpreter.evaluation import ScenarioEvaluationError, evaluate, refuse_large_result
 from refgrad.operators import Operator
-from refgrad.operators.structure import refuse_size
+from refgrad.operators.operator import refuse_size
 from refgrad.scenario import Grad, Jvp, Leaf, Scenario
 
 Values = Mapping[str, npt.NDArray[Any]]

@@ -1,7 +1,6 @@
 """The lifecycle model: predictions of what each step of a scenario must show, made before an engine runs it."""
 
 from refgrad.lifecycle.model import Lowered, lower, predict
-from refgrad.lifecycle.policy import Policy
 from refgrad.lifecycle.predictions import (
     Contribution,
     ErrorKind,
@@ -11,6 +10,7 @@ from refgrad.lifecycle.predictions import (
     Gradient,
     NoGradient,
     Open,
+    Policy,
     Prediction,
     Scales,
     Seen,

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, AttributeValue, Constant, Detach, Leaf, Scenario, Step
 from refgrad.scenario.formats import FORMATS
 

@@ -1,4 +1,4 @@
-"""The recorded graph of a scenario: its nodes, which of them are freed, and which need overwritten memory.
+"""The recorded graph: what vjps depend on, the memory of tensors and writes to it, nodes and what was freed.
 
 Engines may record and save more than they must. So each set of names has two versions: what a backward may reach, in
 some engine, and what it must reach, in every one.
@@ -6,13 +6,108 @@ some engine, and what it must reach, in every one.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from typing import Any, Final
 
-from refgrad.lifecycle.dependence import Vjp
-from refgrad.lifecycle.memory import MemoryPieces, PieceVersion
+import numpy as np
+
 from refgrad.lifecycle.predictions import ErrorKind, Fails, Open
-from refgrad.operators.structure import Shape
+from refgrad.operators import operator_table
+from refgrad.operators.differentiation import bending
+from refgrad.operators.operator import Shape
+from refgrad.scenario import Apply, Slice, Write
+
+AGREED: Final = frozenset({
+    "add", "cos", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sigmoid", "sin", "subtract", "sum",
+    "tanh",
+})  # fmt: skip
+"""Operators for which all engines that save references save the same tensors: only those that the row's rule needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vjp:
+    """The vjp of an application with respect to one operand, as the names of the tensors that it depends on.
+
+    ``saved`` are the tensors that the row's rule keeps for it, ``nonlinear_in`` those of them that do more than choose
+    between branches. A vjp that is ``always_zero`` may be sent as zeros that depend on nothing, not even the cotangent.
+    """
+
+    parent: str
+    saved: frozenset[str]
+    nonlinear_in: frozenset[str]
+    always_zero: bool = False
+
+
+def vjps_of(step: Apply) -> tuple[Vjp, ...]:
+    """Return the vjp of each operand, in order."""
+    operator = operator_table()[step.operator]
+    names = [a.name for a in operator.arguments for _ in (step.arguments if a.variadic else (0,))]
+    tensors = {**dict(zip(names, step.arguments, strict=True)), "out": step.name}
+    return tuple(
+        Vjp(
+            operand,
+            frozenset(tensors[saved] for saved in operator.saves(name)),
+            frozenset(tensors[saved] for saved in bending(operator, name)),
+            operator.vanishes(name),
+        )
+        for name, operand in zip(names, step.arguments, strict=True)
+    )
+
+
+def saves_agree(step: Apply) -> bool:
+    """Return True if all engines save the same tensors for an application."""
+    return step.operator in AGREED
+
+
+COMPUTING_FAMILIES = frozenset({"reductions", "products"})
+"""Families of structural operators that compute the entries of their results instead of selecting them."""
+
+PieceVersion = tuple[int, int]
+"""A piece of memory, and the number of writes to it at some time."""
+
+
+class MemoryPieces:
+    """Numbered pieces of memory, in groups of those that may overlap, since engines differ in what is a view."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._versions: list[int] = []
+        self._groups: list[int] = []
+
+    def new(self, near: Iterable[int] = ()) -> int:
+        """Return the number of a new piece, which may overlap with those in ``near``."""
+        number = len(self._versions)
+        self._versions.append(0)
+        joined = {self._groups[other] for other in near}
+        self._groups = [number if group in joined else group for group in self._groups]
+        self._groups.append(number)
+        return number
+
+    def may_overlap(self, number: int) -> set[int]:
+        """Return the other pieces that may overlap with this one."""
+        return {n for n, group in enumerate(self._groups) if group == self._groups[number] and n != number}
+
+    def now(self, number: int) -> PieceVersion:
+        """Return the piece with its current number of writes."""
+        return number, self._versions[number]
+
+    def write(self, number: int) -> None:
+        """Count a write to the piece."""
+        self._versions[number] += 1
+
+    def stale(self, versions: Iterable[PieceVersion]) -> bool:
+        """Return True if one of these pieces has been written to since."""
+        return any(self._versions[number] != version for number, version in versions)
+
+
+def may_share(step: Apply) -> bool:
+    """Return True if the result may share memory with an operand in some engine: as a view, or the operand itself."""
+    operator = operator_table()[step.operator]
+    if operator.formula is not None:
+        return isinstance(operator.formula.tree, ast.Name)
+    return operator.composite is not None or operator.family not in COMPUTING_FAMILIES
 
 
 @dataclass(slots=True)
@@ -178,3 +273,55 @@ def _closure(start: Iterable[str], parents: Callable[[str], Iterable[str]]) -> s
             reached.add(name)
             waiting.extend(parents(name))
     return reached
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The shape of the part that is written to, the number of other entries, and whether the operand fits.
+
+    ``refused`` is True if every engine must reject the operand. Engines differ where the operand has more axes than the
+    part and the first has length 1: some drop leading axes.
+    """
+
+    part: Shape
+    left: int
+    fits: bool
+    refused: bool
+
+    def node(self, step: Write, before: str, operand: str, saved: PieceVersion, graph: GraphModel) -> GraphNode:
+        """Return the node of a recorded write to a tensor whose node was ``before``."""
+        product = step.action == "multiply"
+        replaced = step.action == "copy" and self.left == 0
+        vjps = []
+        if graph.tracked(before):
+            needed = frozenset({operand} if product else ())
+            vjps.append(Vjp(before, needed, needed, always_zero=replaced))
+        if graph.tracked(operand):
+            needed = frozenset({before} if product else ())
+            vjps.append(Vjp(operand, needed, needed))
+        parents = tuple(dict.fromkeys(vjp.parent for vjp in vjps))
+        must_parents = () if replaced and operand != before and not graph.tracked(operand) else parents
+        if replaced and graph.tracked(operand):
+            must_parents = (operand,)
+        must_need = (saved,) if product and graph.tracked(before) else ()
+        masked = step.action == "copy" or step.index is not None  # some engines save a mask for these
+        return GraphNode(parents, product or masked, must_parents, tuple(vjps), composite=masked, must_need=must_need)
+
+
+def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:
+    """Return the extent of a write to a tensor of this shape; None where the index does not fit."""
+    entries = np.arange(int(np.prod(shape))).reshape(shape)
+    try:
+        part = entries if step.index is None else entries[_native(step.index)]
+    except IndexError:
+        return None
+    try:
+        fits = np.broadcast_shapes(part.shape, operand) == part.shape
+    except ValueError:
+        fits = False
+    has_an_axis_to_drop = len(operand) > part.ndim and operand[0] == 1
+    return Extent(part.shape, entries.size - part.size, fits, refused=not fits and not has_an_axis_to_drop)
+
+
+def _native(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)

@@ -21,14 +21,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from refgrad.lifecycle.dependence import Vjp, saves_agree, vjps_of
-from refgrad.lifecycle.flags import FlagRules
-from refgrad.lifecycle.graph import GraphNode
-from refgrad.lifecycle.memory import may_share
-from refgrad.lifecycle.policy import Policy
-from refgrad.lifecycle.predictions import ExpectedFlag, ExpectedValue, Fails, Open, Prediction, Seen, Succeeds
+from refgrad.lifecycle.graph import Extent, GraphNode, Vjp, extent_of, may_share, saves_agree, vjps_of
+from refgrad.lifecycle.predictions import ExpectedFlag, ExpectedValue, Fails, Open, Policy, Prediction, Seen, Succeeds
+from refgrad.lifecycle.state import FlagRules
 from refgrad.lifecycle.tensors import TensorState
-from refgrad.lifecycle.writing import Extent, extent_of
 from refgrad.operators import operator_table
 from refgrad.scenario import (
     Apply,

@@ -7,10 +7,9 @@ from collections.abc import Collection
 import numpy as np
 
 from refgrad.lifecycle.graph import GraphModel, GraphNode
-from refgrad.lifecycle.policy import Policy
-from refgrad.lifecycle.predictions import ErrorKind, Fails, Open, Prediction, Succeeds
+from refgrad.lifecycle.predictions import ErrorKind, Fails, Open, Policy, Prediction, Succeeds
 from refgrad.lifecycle.tensors import HookState, TensorState, scales_of, seen_by
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Backward, Constant, Grad
 
 

@@ -52,8 +52,7 @@ from refgrad.scenario import EnterMode as EnterStep
 from refgrad.scenario import Hook as HookStep
 from refgrad.scenario import LeaveMode as LeaveStep
 from refgrad.scenario import Write as WriteStep
-from refgrad.scenario.promotion import floating_dtypes, promoted
-from refgrad.scenario.rewrite import needed
+from refgrad.scenario.rewrite import floating_dtypes, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
 Spell: TypeAlias = Callable[[Apply, Scenario], str]

@@ -1,4 +1,4 @@
-"""Automatic differentiation of formulas, for the oracles.
+"""Automatic differentiation of formulas, for the oracles, and the values that a derivative depends on.
 
 ``differentiate`` turns a formula into a function that returns its value and its partial derivative with respect to each
 argument, by the sum, product, quotient and chain rules and the derivatives of the functions that formulas call. It
@@ -12,10 +12,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from refgrad.operators.expression import COMPARISONS, Formula, FormulaError, is_exact
 from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.table import Operator
 
 INFIX: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 
@@ -242,3 +244,31 @@ def _times(a: str, b: str) -> str:
 
 def _over(a: str, b: str) -> str:
     return a if a == ZERO else f"({_number(a)}) / ({b})"
+
+
+@cache
+def bending(operator: Operator, argument: str) -> frozenset[str]:
+    """Return the values (arguments by name, or ``out``) on which the partial by an argument certainly depends.
+
+    A name that only selects a branch does not count: the slope of |x| depends on x, but |x| is linear in each branch.
+    For structural and composite operators the result is empty: whether a product is nonlinear in a factor, for example,
+    depends on the number of factors.
+    """
+    if argument not in operator.partials:
+        return frozenset()
+    return frozenset(_smooth_names(operator.partials[argument].tree)) & operator.saves(argument)
+
+
+def _smooth_names(node: ast.expr) -> set[str]:
+    match node:
+        case ast.Name(id=name):
+            return {name}
+        case ast.Compare() | ast.BoolOp():
+            return set()
+        case ast.Call(func=ast.Name(id=name)) if FUNCTIONS[name].nature == "stepped":
+            return set()
+        case ast.IfExp(body=then, orelse=otherwise):
+            return _smooth_names(then) | _smooth_names(otherwise)
+        case ast.Call(args=operands):
+            return set().union(*map(_smooth_names, operands))
+    return set().union(*(_smooth_names(c) for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)))

@@ -16,8 +16,7 @@ from math import isfinite
 from typing import Any
 
 from refgrad.errors import UserError, shortened
-from refgrad.operators.functions.python_floats import PYTHON_FLOATS
-from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS
+from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS, PYTHON_FLOATS
 
 COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Gt: "greater",

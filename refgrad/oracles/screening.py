@@ -29,7 +29,7 @@ import numpy.typing as npt
 from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
-from refgrad.oracles.judgement.judgement import ALLOWANCE
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.scenario import Leaf, Scenario
 from refgrad.scenario.formats import FORMATS
 

@@ -1,12 +1,15 @@
-"""Checks as items of pytest: one item for each check, without a test file."""
+"""Checks as items of pytest, and the file that names the scenario that a worker is running."""
 
 from __future__ import annotations
 
 import gc
 import json
+import mmap
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from struct import Struct
 from typing import Any, Final
 
 import pytest
@@ -14,15 +17,56 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import check_named
+from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.engine import launch
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.pytest_plugin.running import Running
+from refgrad.report.ci import failure_text
 from refgrad.report.findings import Script
-from refgrad.report.narration import failure_text
+from refgrad.scenario import Apply, Scenario, parse
+
+HEAD: Final = Struct("<II")
+"""Number of the running step, from 1, and number of bytes of the scenario's text."""
+
+LARGEST: Final = 1 << 20
+"""Size of the file in bytes. For a larger scenario, no step is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A file that a worker maps into its memory, and that remains when the worker dies."""
+
+    path: Path
+
+    def watch(self) -> Callable[[Scenario], Callable[[int], None]]:
+        """Return a function that stores a scenario, and returns a function that stores the number of each step."""
+        with self.path.open("w+b") as file:
+            file.truncate(LARGEST)
+            memory = mmap.mmap(file.fileno(), LARGEST)
+
+        def note(step: int) -> None:
+            memory[:4] = step.to_bytes(4, "little")
+
+        def begin(scenario: Scenario) -> Callable[[int], None]:
+            text = scenario.text.encode()
+            kept = text if len(text) <= LARGEST - HEAD.size else b""
+            memory[: HEAD.size + len(kept)] = HEAD.pack(0, len(kept)) + kept
+            return note
+
+        return begin
+
+    def operator(self) -> str:
+        """Return the operator that was being applied, or an empty string."""
+        if not self.path.exists():
+            return ""
+        content = self.path.read_bytes()
+        step, length = HEAD.unpack_from(content)
+        steps = parse(content[HEAD.size : HEAD.size + length].decode()).steps
+        applied = steps[step - 1] if 0 < step <= len(steps) else None
+        return applied.operator if isinstance(applied, Apply) else ""
+
 
 PROPERTY: Final = "refgrad"
 """Name under which an item's report carries its verdict, and workers and controller exchange data."""

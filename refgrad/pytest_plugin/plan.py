@@ -1,4 +1,4 @@
-"""The plan of a session: the engine, its checks, the settings, and the failures and verdicts known already."""
+"""The plan of a session: the engine, its checks, settings, known verdicts, and the lock on its report."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import refgrad
 from refgrad.errors import UserError, suggestion
-from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.check import EFFORTS, Check, Settings
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.journal import Journal
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import AnyAdapter, adapter_data, engine_version, find_adapter
@@ -23,10 +23,55 @@ from refgrad.native.engine_names import shipped_engines
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.pytest_plugin.known_failures import KnownFailures
-from refgrad.pytest_plugin.lock import Lock, LockedError
 from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.report.document import describe_engine, document_path
 from refgrad.report.findings import Script
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class LockedError(Exception):
+    """Another process holds the lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A file that is locked while it is open. A file left by a process that died is not locked."""
+
+    path: Path
+    file: FileIO
+
+    @classmethod
+    def take(cls, path: Path) -> Lock:
+        """Create a file if needed and lock it. Raises LockedError if it is locked, OSError if it cannot be created."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            file = FileIO(path, "a")
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(file, path):
+                    return cls(path, file)
+            except BlockingIOError as error:
+                file.close()
+                raise LockedError(str(path)) from error
+            file.close()
+
+    def release(self) -> None:
+        """Remove the file and let others take the lock."""
+        self.path.unlink(missing_ok=True)
+        self.file.close()
+
+
+def _is_at(file: FileIO, path: Path) -> bool:
+    """Return True if the path still names the file: the previous holder of the lock may have removed it."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 class PlanError(UserError):

@@ -1,27 +1,80 @@
-"""The record of a session: the controlling process records the verdicts as they arrive."""
+"""What a run records and prints, and its orderly end on a signal."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType, MappingProxyType
+from typing import Any, Final
 from xml.etree.ElementTree import Element
 
 import pytest
 from _pytest.junitxml import LogXML, xml_key
 
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.text import plain_text
+from refgrad.grading.judging.verdict import OUTCOMES, Outcome, Verdict
+from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, PROPERTY, SUITE, CheckItem, verdicts_in
-from refgrad.pytest_plugin.known_failures_file import KnownFailuresError
+from refgrad.pytest_plugin.known_failures import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
-from refgrad.pytest_plugin.signals import Signals
 from refgrad.report.ci import annotation_lines, step_summary
 from refgrad.report.document import ReportError, build_report, write_report
 from refgrad.report.findings import Script
+
+HANDLED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+"""Signals that end a session. SIGHUP stays ignored if it is ignored when the session starts, as under nohup."""
+
+
+class Signals:
+    """Raises KeyboardInterrupt for the first signal. Ignores later ones, and all signals while the session finishes."""
+
+    def __init__(self) -> None:
+        """Start without a received signal."""
+        self.received: int = 0
+        self._finishing = False
+        self._before: dict[int, Any] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Install the signal handlers, which is possible in the main thread only."""
+        if threading.current_thread() is threading.main_thread():
+            ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            handled = [number for number in HANDLED if number != signal.SIGHUP or not ignored]
+            self._before = {number: signal.signal(number, self._handle) for number in handled}
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Iterator[None]:
+        """Ignore signals while the report is written."""
+        self._finishing = True
+        yield
+
+    def pytest_unconfigure(self) -> None:
+        """Restore the previous signal handlers."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @property
+    def status(self) -> int:
+        """Exit status of a process ended by the signal, as shells report it, or 0 if none was received."""
+        return 128 + self.received if self.received else 0
+
+    @property
+    def terminated(self) -> bool:
+        """Return True if a signal other than SIGINT was received. pytest has an exit status of its own for SIGINT."""
+        return self.received not in {0, signal.SIGINT}
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        first = not self.received
+        self.received = self.received or number
+        if first and not self._finishing:
+            raise KeyboardInterrupt
+
 
 CANNOT_START = 3
 """Exit status of a session whose engine cannot be started."""
@@ -231,3 +284,71 @@ def _add_error(xml: LogXML, message: str) -> None:
     reporter = xml.node_reporter(f"{SUITE}::start")
     reporter.attrs.update(classname=SUITE, name="start")
     reporter._add_simple("error", "the engine cannot be started", message)  # noqa: SLF001 (plugins have no other way)
+
+
+OWN_LETTERS: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
+"""Outcomes that pass, but have letters of their own, since they deserve attention."""
+
+NAMED = 10
+"""Largest number of checks without a verdict that are named."""
+
+Status = tuple[str, str, str]
+
+
+class Narrator:
+    """Prints which engine is graded, and the verdicts."""
+
+    def __init__(self, recorder: SessionRecorder) -> None:
+        """Take the recorder of the verdicts."""
+        self.recorder = recorder
+
+    def pytest_report_header(self) -> str:
+        """Return the line of pytest's header that names the engine."""
+        plan = self.recorder.plan
+        return f"refgrad: grading {plan.title}, {len(plan.checks)} checks"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
+        """Return the verdict of a check in place of pytest's own word for its outcome."""
+        if report.outcome not in {"passed", "failed", "skipped"}:
+            return "run again after a crash", "R", "RUN AGAIN"
+        verdicts = [] if hasattr(report, "wasxfail") else verdicts_in(report)
+        if not verdicts:
+            return None
+        verdict = verdicts[0]
+        if verdict.failed:
+            return "failed", "F", verdict.verdict.upper()
+        if verdict.verdict in OWN_LETTERS and report.passed:
+            return verdict.verdict, OWN_LETTERS[verdict.verdict], verdict.verdict.upper()
+        return None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the counts of outcomes, the messages of those with their own letter, and the path of the report."""
+        verdicts = self.recorder.ordered_verdicts
+        if not verdicts and not self.recorder.missing:
+            return
+        terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
+        counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
+        terminalreporter.write_line(
+            ", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name])
+        )
+        for verdict in verdicts:
+            if verdict.verdict in OWN_LETTERS:
+                terminalreporter.write_line(plain_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}"))
+        for line in self.recorder.annotations():
+            terminalreporter.write_line(line)
+        if self.recorder.missing:
+            terminalreporter.write_line(without_verdict(self.recorder.missing), red=True)
+        if self.recorder.write_error:
+            terminalreporter.write_line(self.recorder.write_error, red=True)
+        if self.recorder.report is not None:
+            terminalreporter.write_line(f"report: {self.recorder.report}")
+
+
+def without_verdict(checks: Sequence[str]) -> str:
+    """Return the line that names the checks that have no verdict."""
+    if not checks:
+        return "every check has a verdict"
+    have = "check has" if len(checks) == 1 else "checks have"
+    more = f" and {len(checks) - NAMED} more" if len(checks) > NAMED else ""
+    return f"{len(checks)} {have} no verdict: {', '.join(checks[:NAMED])}{more}"

@@ -12,17 +12,13 @@ from typing import Any
 import pytest
 
 from refgrad.errors import UserError
+from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.shared_verdicts import SharedVerdicts
 from refgrad.native.adapter import EngineStartError, adapter_of
-from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Suite
-from refgrad.pytest_plugin.lock import Lock
+from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Running, Suite
 from refgrad.pytest_plugin.options import GradeOptions
-from refgrad.pytest_plugin.plan import Plan
-from refgrad.pytest_plugin.recording import CANNOT_START, SessionRecorder, write_junit_error
-from refgrad.pytest_plugin.running import Running
-from refgrad.pytest_plugin.signals import Signals
-from refgrad.pytest_plugin.terminal import Narrator
+from refgrad.pytest_plugin.plan import Lock, Plan
+from refgrad.pytest_plugin.recording import CANNOT_START, Narrator, SessionRecorder, Signals, write_junit_error
 from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision
 
 RECORDER = "refgrad-recorder"

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from refgrad.generation import random_scenario, shrink
 from refgrad.scenario import Scenario
-from refgrad.strategies import Profile, scenarios
-from refgrad.strategies.scenarios import DRAWN_BYTES
+from refgrad.strategies import DRAWN_BYTES, Profile, scenarios
 from tests.generation.planted_faults import FAULTS
 
 SHORT = Profile(length=(1, 8))

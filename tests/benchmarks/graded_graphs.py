@@ -19,7 +19,7 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
 from refgrad.operators import operator_table
 from refgrad.oracles import Certified, CertifiedOracle, judge
-from refgrad.oracles.judgement.judgement import VAGUE_ABOVE
+from refgrad.oracles.judgement import VAGUE_ABOVE
 from refgrad.report.document import read_report
 from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FLOAT64

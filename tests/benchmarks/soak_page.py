@@ -18,7 +18,7 @@ from typing import Any, Final
 from refgrad.generation import shrink
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import engine_version, find_adapter
-from refgrad.oracles.judgement.judgement import ALLOWANCE
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.scenario import parse
 from tests.benchmarks.graded_graphs import engine
 from tests.benchmarks.soak import BINS_PER_OCTAVE, graphs, read_lines

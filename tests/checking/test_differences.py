@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking import differences, explanation
-from refgrad.checking.differences import UserFunction, _finest
+from refgrad.checking import certified, explanation
+from refgrad.checking.certified import UserFunction, _finest
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
@@ -161,7 +161,7 @@ def test_a_function_that_rounds_inside_keeps_its_own_steps(
     monkeypatch: pytest.MonkeyPatch, finer: str, own: str, *, in_float64: bool
 ) -> None:
     raised: Any = SimpleNamespace(values=lambda point: (point[0].astype(finer),))
-    monkeypatch.setattr(differences, "_finer", lambda _subject: iter([raised]))
+    monkeypatch.setattr(certified, "_finer", lambda _subject: iter([raised]))
     subject: Any = SimpleNamespace(point=(np.array([1.0, 2.0], np.float32),))
     function, _, _, scale = _finest(subject, (np.array([1.0, 2.0], own),), "float32")
     assert (function is raised) is in_float64

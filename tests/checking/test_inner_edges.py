@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking import search
+from refgrad.checking import explanation
 from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing import inner_edges
 from refgrad.checking.tracing.inner_edges import Watched, bisected, root, watched
@@ -43,7 +43,7 @@ WRONG: dict[str, Function] = {
 def test_a_rule_that_is_wrong_at_an_inner_edge_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = points([(2,)])
     assert check_gradients(WRONG[name], strategy, "autograd", raise_exception=False).outcome == "wrong"
-    monkeypatch.setattr(search, "EDGES", 0)
+    monkeypatch.setattr(explanation, "EDGES", 0)
     missed = check_gradients(WRONG[name], strategy, "autograd", raise_exception=False)
     assert missed.outcome == "right"
 

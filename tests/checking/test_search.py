@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from refgrad import GradientError, check_gradients
-from refgrad.checking.search import EXAMPLES
+from refgrad.checking.explanation import EXAMPLES
 from refgrad.strategies import points
 from tests.checking.own_functions import own
 

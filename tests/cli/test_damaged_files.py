@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 
 from refgrad.cli import main
 from refgrad.errors import UserError
-from refgrad.grading.checks.statements.behaviours import read_behaviours
+from refgrad.grading.checks.statements import read_behaviours
 from refgrad.grading.defaults import read_defaults
 from refgrad.grading.regressions import _chapter
 from refgrad.interpreter import bounded_values
 from refgrad.native.adapter import read_adapter
 from refgrad.operators import load_operators
-from refgrad.pytest_plugin.known_failures_file import read_known_failures
+from refgrad.pytest_plugin.known_failures import read_known_failures
 from refgrad.report.course import read_points
 from refgrad.report.findings.upstream import FILE, read_upstream
 from refgrad.report.site.documents import read_documents

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.pytest_plugin.lock import Lock
+from refgrad.pytest_plugin.plan import Lock
 from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 

@@ -10,8 +10,7 @@ from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Backward, Constant, Scenario, parse
 from refgrad.scenario.formats import FORMATS, rounded
-from refgrad.scenario.promotion import floating_dtypes, promoted
-from refgrad.scenario.rewrite import with_dtypes
+from refgrad.scenario.rewrite import floating_dtypes, promoted, with_dtypes
 
 SEEDS = st.integers(0, 2**32)
 NARROW = ("float32", "float16", "bfloat16")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import GraphForm, Role, as_expression, small_graph_scenario, small_graphs
-from refgrad.generation.fixed_graphs import Graph
+from refgrad.generation.graphs import Graph
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import observe, start
 from refgrad.native.statements import Call

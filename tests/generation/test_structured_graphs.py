@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import Role, structured_graphs
-from refgrad.generation.fixed_graphs import DEPTHS, FAN_OUTS, SKIPS
+from refgrad.generation.graphs import DEPTHS, FAN_OUTS, SKIPS
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Scenario
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.plain_programs import WITH_KEPT_GRADIENTS, sends_kept_gradients_again, suspected_faults
+from refgrad.grading.trials import WITH_KEPT_GRADIENTS, sends_kept_gradients_again, suspected_faults
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine

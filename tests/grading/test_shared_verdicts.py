@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.shared_verdicts import SharedVerdicts
 from tests.grading.broken import bench, verdict
 
 SPAWN = multiprocessing.get_context("spawn")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.numpy_functions import numpy_function
+from refgrad.interpreter.evaluation import numpy_function
 from refgrad.operators import Operator
 from refgrad.operators.structures.reductions import reduced_axes
 from refgrad.scenario import Grad, Jvp, Leaf

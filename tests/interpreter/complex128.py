@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.numpy_functions import numpy_function
+from refgrad.interpreter.evaluation import numpy_function
 from refgrad.operators import Formula, Operator
 from tests.interpreter.batched import Batch, BatchedFloat64
 from tests.interpreter.complex_array import ComplexArray, Shaking

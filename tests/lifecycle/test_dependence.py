@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import refgrad.engine
-from refgrad.lifecycle.dependence import AGREED, Vjp, saves_agree, vjps_of
+from refgrad.lifecycle.graph import AGREED, Vjp, saves_agree, vjps_of
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.curvature import bending
+from refgrad.operators.differentiation import bending
 from refgrad.scenario import Apply
 
 

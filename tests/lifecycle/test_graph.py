@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.lifecycle import Fails, Open
-from refgrad.lifecycle.dependence import Vjp
-from refgrad.lifecycle.graph import GraphModel, GraphNode
-from refgrad.lifecycle.memory import MemoryPieces
+from refgrad.lifecycle.graph import GraphModel, GraphNode, MemoryPieces, Vjp
 
 LEAVES = ("x", "y")
 

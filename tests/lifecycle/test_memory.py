@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.lifecycle.memory import MemoryPieces, may_share
+from refgrad.lifecycle.graph import MemoryPieces, may_share
 from refgrad.scenario import Apply
 
 

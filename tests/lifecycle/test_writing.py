@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from refgrad.lifecycle.graph import GraphModel, GraphNode
-from refgrad.lifecycle.memory import MemoryPieces
-from refgrad.lifecycle.writing import extent_of
+from refgrad.lifecycle.graph import GraphModel, GraphNode, MemoryPieces, extent_of
 from refgrad.scenario import Slice, Write
 
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)

@@ -183,7 +183,7 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     "np.asarray(numbers.entries, dtype=object)::1": "what is copied is a tuple",
     f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
     "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
-    "refgrad/engine/replay/backward.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "
+    "refgrad/engine/replay/passes.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "
     "term.value.shape == form.shape -> type(cotangent.value) is np.float64 and term.value.shape == form.shape::1": (
         "what has its shape already is fitted to it once more, and comes out as it was"
     ),

@@ -113,7 +113,7 @@ def test_a_fault_that_is_gone_changes_the_choice_of_no_other_module(every: list[
 
 
 def test_a_constant_is_held_to_the_tests_of_the_functions_that_name_it(every: list[Fault]) -> None:
-    judgement = "refgrad/oracles/judgement/judgement.py"
+    judgement = "refgrad/oracles/judgement.py"
     allowance = next(f for f in every if (f.module, f.function, f.kind) == (judgement, "ALLOWANCE", "tolerance"))
     assert {f"{judgement}::_outcomes", "refgrad/oracles/screening.py::tolerance"} <= touched(allowance)
 

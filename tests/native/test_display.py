@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.generation.single_operators.first_order import operator_scenario
+from refgrad.generation.single_operators.derivatives import operator_scenario
 from refgrad.native.adapter import find_adapter
 from refgrad.native.display import displayed
 from refgrad.native.engine import observe, start

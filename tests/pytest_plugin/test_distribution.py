@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from refgrad.grading.checks.families import all_checks
 from refgrad.pytest_plugin.conformance import SUITE
-from refgrad.pytest_plugin.distribution import OperatorScheduling
+from refgrad.pytest_plugin.workers import OperatorScheduling
 
 CHECKS = [check for check in all_checks() if check.operator_name in {"abs", "add", "exp", "matmul", "sum"}]
 OTHERS = [check for check in all_checks() if not check.operator_name][:5]

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.grading.judging.verdict import Level, Outcome, Verdict
-from refgrad.pytest_plugin.known_failures import KnownFailures
-from refgrad.pytest_plugin.known_failures_file import KnownFailuresError, read_known_failures
+from refgrad.pytest_plugin.known_failures import KnownFailures, KnownFailuresError, read_known_failures
 from tests.pytest_plugin.conftest import Folder
 
 RELU = '[[known_failure]]\nid = "edges/relu"\nreason = "a choice"\n'

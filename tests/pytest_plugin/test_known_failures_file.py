@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.pytest_plugin.known_failures_file import (
+from refgrad.pytest_plugin.known_failures import (
     KnownFailure,
     KnownFailuresError,
     read_known_failures,

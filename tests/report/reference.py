@@ -16,12 +16,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.documents import read_text
-from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.checks.statements import all_behaviours
 from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
 from refgrad.native.adapter.fields import AdapterField, required, rows
 from refgrad.native.adapter.files import FILE_FIELDS
 from refgrad.operators import operator_table
-from refgrad.operators.signature import domain, edge, signature
+from refgrad.operators.table import domain, edge, signature
 from refgrad.report.pages import markdown_templates
 from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format
 

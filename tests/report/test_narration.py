@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.judging.evidence import Evidence
+from refgrad.report.ci import failure_text
 from refgrad.report.findings import Script
-from refgrad.report.narration import failure_text
 from tests.report.example import entry, verdict
 
 

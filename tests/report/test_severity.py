@@ -9,7 +9,7 @@ import pytest
 
 from refgrad.grading.judging.evidence import Dtype, Evidence, Fact, Silence, Subject
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome
-from refgrad.report.narration import headline
+from refgrad.report.ci import headline
 from refgrad.report.severity import MEANINGS, SEVERITIES, At, Severity, at, severity
 from tests.report.example import VERDICTS, entry
 

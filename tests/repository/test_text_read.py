@@ -8,7 +8,6 @@ from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 READERS = {
     "refgrad/report/alone_by_tool.py": "the standard error of a compiler or a program",
-    "refgrad/report/ci.py": "text that is put into Markdown, to escape it",
     "refgrad/report/document.py": "names of engines, for names of files",
     "refgrad/report/findings/assertion.py": "no text: it makes trees",
     "refgrad/report/findings/causes.py": "code templates of engine files, and messages of errors",
@@ -22,7 +21,7 @@ READERS = {
     "refgrad/report/findings/tidying/pieces.py": "the setup of an engine file, and code of measurements",
     "refgrad/report/findings/tidying/program.py": "no text: it changes trees of code templates",
     "refgrad/report/findings/tidying/trees.py": "code templates of engine files, and literals",
-    "refgrad/report/narration.py": "messages, for workflow commands of GitHub",
+    "refgrad/report/ci.py": "messages, for workflow commands of GitHub, and text that is put into Markdown, to escape it",
     "refgrad/report/pages.py": "names of checks, for anchors of a page",
     "refgrad/report/site/documents.py": "documents in Markdown",
 }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, random_scenario
-from refgrad.strategies.scenarios import DRAWN_BYTES, SEED_BYTES, STRAY, answers_in, scenario_of
+from refgrad.strategies import DRAWN_BYTES, SEED_BYTES, STRAY, answers_in, scenario_of
 
 PROFILE = Profile(length=(1, 8))
 BLANK = b"\xff" * DRAWN_BYTES

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, TensorLibrary
-from refgrad.checking.libraries.numbers import Array, Kind, as_given, is_numeric
+from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
 

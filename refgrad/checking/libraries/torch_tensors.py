@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, Source, TensorLibrary, UnsupportedError
-from refgrad.checking.libraries.numbers import Array, Kind, as_given, is_numeric
+from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
 LONGEST_WALK = 2_000

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.numbers import Arrays
+from refgrad.checking.libraries.trees import Arrays
 from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder
 from refgrad.checking.tracing.trace import TRACERS

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError
-from refgrad.checking.libraries.numbers import NEARBY_TOLERANCE, Arrays, near, numeric
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Arrays, near, numeric
 from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing import jax_program, numpy_array, torch_dispatch
 from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable

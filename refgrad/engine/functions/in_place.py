@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine import errors
-from refgrad.engine.graph.modes import is_grad_enabled
 from refgrad.engine.graph.node import LAST_WRITE, Node, Shape, next_number, note_write, version
+from refgrad.engine.graph.sweep import is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.operands import operand
+from refgrad.engine.operators.recording import operand
 
 Function = Callable[..., Any]
 

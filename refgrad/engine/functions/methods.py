@@ -1,21 +1,132 @@
-"""The methods of tensors, installed once from the operators and the functions of the engine."""
+"""Names and arguments of operators as users call them: functions, methods and Python operators.
+
+A row is called by its own name, its aliases or PyTorch's name; attributes are passed by position, by their own names or
+by PyTorch's. PyTorch functions that need several operators, or whose arguments differ otherwise, are written out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from refgrad.engine import autograd
-from refgrad.engine.functions.discrete import OPERATORS
+from refgrad.engine.functions.creation import OPERATORS
 from refgrad.engine.functions.in_place import filler, full_index, in_place, item_writer, plain_index
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.additional import cast_with
+from refgrad.engine.operators.node_classes import is_plain
+from refgrad.engine.operators.vocabulary import cast_with
 from refgrad.engine.printing import printed
+from refgrad.operators import Operator
 
 Function = Callable[..., Any]
+
+# PyTorch's names, and the names of the rows.
+SPELLINGS: Mapping[str, str] = MappingProxyType({
+    "cat": "concatenate",
+    "mm": "matmul",
+    "permute": "transpose",
+    "unsqueeze": "expand_dims",
+    "view": "reshape",
+})
+# Attributes of rows, and PyTorch's names for them.
+ATTRIBUTE_SPELLINGS: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "axes": ("dims",),
+    "axis": ("dim", "dims"),
+    "indices": ("index",),
+    "keepdims": ("keepdim",),
+    "lower": ("min",),
+    "shape": ("size",),
+    "upper": ("max",),
+})
+# Defaults of attributes that are optional, or may be None, in PyTorch but not in the row.
+ATTRIBUTE_DEFAULTS: Mapping[str, Any] = MappingProxyType({"lower": -inf, "upper": inf})
+SEQUENCES = frozenset({"shape", "broadcast_shape", "any_shape", "expanded_shape", "permutation", "repeats"})
+
+
+def spelled_functions(table: Mapping[str, Operator], functions: Mapping[str, Function]) -> Mapping[str, Function]:
+    """Return the functions of ``table`` under all their names, as users call them."""
+    named: dict[str, Function] = {}
+    for row in table.values():
+        function = functions[row.name] if is_plain(row) else _lenient(row, functions[row.name])
+        named.update(dict.fromkeys((row.name, *row.aliases), function))
+    named.update({name: named[row_name] for name, row_name in SPELLINGS.items() if row_name in named})
+    return MappingProxyType(named)
+
+
+def _lenient(row: Operator, function: Function) -> Function:
+    """Wrap ``function`` to accept attributes by position or PyTorch's names, and variadic arrays as a list, too."""
+    keywords = {other: name for name in row.attribute_names for other in ATTRIBUTE_SPELLINGS.get(name, ())}
+    defaults = {name: ATTRIBUTE_DEFAULTS[name] for name in row.attribute_names if name in ATTRIBUTE_DEFAULTS}
+    sequence = bool(row.attributes) and row.attributes[0].type in SEQUENCES
+
+    def call(*positional: Any, **named: Any) -> Any:
+        operands, rest = _split(row, positional)
+        if sequence and rest and not isinstance(rest[0], list | tuple | None):
+            rest = (tuple(rest),)
+        if len(rest) > len(row.attributes):
+            message = (
+                f"{row.name}() takes {len(row.attributes)} attributes {list(row.attribute_names)}, not {len(rest)}"
+            )
+            raise TypeError(message)
+        values = dict(zip(row.attribute_names, rest, strict=False))
+        values.update({keywords.get(name, name): value for name, value in named.items()})
+        for name, value in defaults.items():
+            values[name] = value if values.get(name) is None else values[name]
+        return function(*operands, **{name: plain_attribute(value) for name, value in values.items()})
+
+    call.__name__ = call.__qualname__ = row.name
+    call.__doc__ = function.__doc__
+    return call
+
+
+def _split(row: Operator, positional: Sequence[Any]) -> tuple[Sequence[Any], tuple[Any, ...]]:
+    if not any(argument.variadic for argument in row.arguments):
+        count = len(row.arguments)
+        return positional[:count], tuple(positional[count:])
+    if positional and isinstance(positional[0], list | tuple):
+        return positional[0], tuple(positional[1:])
+    count = sum(isinstance(item, Tensor | np.ndarray) for item in positional)
+    return positional[:count], tuple(positional[count:])
+
+
+def plain_attribute(value: Any) -> Any:
+    """Return an attribute with tensors as arrays, lists as tuples, and numpy integers as Python's."""
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, np.integer):
+        return int(value)
+    return tuple(map(plain_attribute, value)) if isinstance(value, list | tuple) else value
+
+
+def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Function]:
+    """Return the composites, built from ``functions``, those of the operator table as users call them."""
+
+    def transpose(x: Tensor, dim0: Any = None, dim1: int | None = None, *, axes: Any = None) -> Tensor:
+        """Swap two axes as PyTorch does, permute by a tuple as numpy does, or reverse all."""
+        if dim1 is None:
+            return functions["transpose"](x, axes=dim0 if axes is None else axes)  # type: ignore[no-any-return]
+        order = list(range(x.ndim))
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+        return functions["transpose"](x, axes=tuple(order))  # type: ignore[no-any-return]
+
+    def t(x: Tensor) -> Tensor:
+        """Transpose a matrix; a vector stays as it is."""
+        return functions["transpose"](x)  # type: ignore[no-any-return]
+
+    def squeeze(x: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
+        """Remove one axis of length one, or all of them."""
+        axis = dim if axis is None else axis
+        if axis is not None:
+            return functions["squeeze"](x, axis=axis) if x.shape[axis] == 1 else x
+        return functions["reshape"](x, shape=tuple(n for n in x.shape if n != 1))  # type: ignore[no-any-return]
+
+    composites = (transpose, t, squeeze)
+    return MappingProxyType({function.__name__: function for function in composites})
+
 
 # Python's binary operators (with plain, reflected and in-place methods), and the operators of the table.
 BINARY: Mapping[str, str] = MappingProxyType({

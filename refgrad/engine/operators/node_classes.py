@@ -17,12 +17,10 @@ import numpy as np
 
 from refgrad.engine.graph.node import Contributions, Node, Shape
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.additional import cast_with
 from refgrad.engine.operators.contributions import fitted, saved_names, weighted
-from refgrad.engine.operators.documentation import node_name
-from refgrad.engine.operators.vocabulary import ON_ARRAYS, on_tensors
+from refgrad.engine.operators.vocabulary import ON_ARRAYS, cast_with, node_name, on_tensors
 from refgrad.operators import Operator
-from refgrad.operators.structure import Structure
+from refgrad.operators.operator import Structure
 
 VjpMethod = Callable[[Any, Any], Contributions]
 

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from refgrad.engine import errors
-from refgrad.engine.graph.modes import RECORDING, is_grad_enabled
 from refgrad.engine.graph.node import Shape
+from refgrad.engine.graph.sweep import RECORDING, is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.operators import Operator
 

@@ -1,9 +1,9 @@
-"""The functions that formulas call: on arrays, and on tensors, which record the calls."""
+"""The functions that formulas call, on arrays and on tensors, and the docstrings of operators."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from math import pi
 from types import MappingProxyType
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.graph.tensor import Tensor
+from refgrad.operators import Argument, Attribute, Formula, Operator, Structure
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
+from refgrad.operators.table import Operands, domain, signature
 
 float64 = np.float64
 
@@ -104,3 +106,122 @@ def _refused(name: str, *_: Any) -> Tensor:
 
 def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: function(*(a.array if isinstance(a, Tensor) else a for a in arguments))
+
+
+# PyTorch's names, where they are not the shortest name of the row.
+NAMES: Mapping[str, str] = MappingProxyType({
+    "add_at": "IndexPut",
+    "broadcast_to": "Expand",
+    "clip": "Clamp",
+    "concatenate": "Cat",
+    "expand_dims": "Unsqueeze",
+    "matmul": "Mm",
+    "reshape": "View",
+    "to_float16": "ToCopy",
+    "to_float32": "ToCopy",
+    "to_float64": "ToCopy",
+})
+
+
+def node_name(operator: Operator) -> str:
+    """Return the name of the node's class: ``MulBackward0`` for multiply."""
+    shortest = min((operator.name, *operator.aliases), key=len)
+    return f"{NAMES.get(operator.name, shortest.capitalize())}Backward0"
+
+
+SHAPES: Mapping[Operands, str] = MappingProxyType({
+    "any": "any",
+    "broadcast": "operands broadcast against each other",
+    "same": "the same for all operands",
+    "join": "the same for all operands, except along the axis that they are joined on",
+    "matmul": "(..., n, k) and (..., k, m) give (..., n, m); a vector is a row on the left, a column on the right",
+})
+
+
+def documentation(row: Operator) -> str:
+    """Return the docstring of a row: its summary and signature, then shapes, formula, domain, aliases and source."""
+    parts = [f"{row.summary[0].upper()}{row.summary[1:]}.", "", f"    {row.name}{signature(row)}", ""]
+    return "\n".join([*parts, *(f"{title}: {text}" for title, text in _entries(row) if text)])
+
+
+def _entries(row: Operator) -> Iterator[tuple[str, str]]:
+    yield "Shape", _shapes(row)
+    yield "Formula", "" if row.formula is None else row.formula.source
+    yield "Domain", domain(row)
+    yield "Also called", ", ".join(row.aliases)
+    yield "Source", row.source
+
+
+def _shapes(row: Operator) -> str:
+    if row.shapes:
+        return ", ".join(
+            f"{name} ({_axes(pattern)})" for name, pattern in zip(row.argument_names, row.shapes, strict=True)
+        )
+    entrywise = "; the result has the common shape" if row.operands == "broadcast" else "; the result has the same"
+    return SHAPES[row.operands] + (entrywise if row.elementwise else "")
+
+
+def _axes(pattern: str) -> str:
+    return ", ".join(pattern.split())
+
+
+FLOATS = ("float16", "float32", "float64")
+
+
+def _pass_on(_operators: Any, cotangent: Any, _node: Any) -> tuple[Any]:
+    """Return the cotangent unchanged; its dtype is fitted to the argument's as for every contribution."""
+    return (cotangent,)
+
+
+def _row(name: str, summary: str, forward: Callable[[Any, Any], Any]) -> Operator:
+    return Operator(name, "conversions", summary, (Argument("x"),), structure=Structure(forward, _pass_on))
+
+
+def _to(dtype: str) -> Operator:
+    return _row(f"to_{dtype}", f"the same values as {dtype}", lambda _system, x: x.astype(dtype))
+
+
+CONVERSIONS: Mapping[str, Operator] = MappingProxyType({
+    "clone": _row("clone", "a copy", lambda _system, x: x.copy()),
+    **{f"to_{dtype}": _to(dtype) for dtype in FLOATS},
+})
+
+
+def cast_array(array: Any, dtype: Any) -> Any:
+    """Return the array in another dtype."""
+    return array.astype(dtype)
+
+
+def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tensor, Any], Tensor]:
+    """Return a function that converts tensors; ``functions`` record it if the result can have a gradient."""
+
+    def cast(tensor: Tensor, dtype: Any) -> Tensor:
+        name = np.dtype(dtype).name
+        return functions[f"to_{name}"](tensor) if name in FLOATS else Tensor(tensor.array.astype(dtype))
+
+    return cast
+
+
+def _bessel(name: str, summary: str, partial: str) -> Operator:
+    called = Formula(f"{name}(n, x)")
+    order = Attribute("n", "int")
+    partials = {"x": Formula(partial)}
+    return Operator(
+        name, "bessel", summary, (Argument("x"),), (order,), formula=called, forward=called, partials=partials
+    )
+
+
+# DLMF 10.29.1 and 10.51.2
+BESSEL: Mapping[str, Operator] = MappingProxyType({
+    "besseli": _bessel("besseli", "modified", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
+    "besselie": _bessel(
+        "besselie",
+        "modified, times e to the -|x|",
+        "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out",
+    ),
+    "sphericalj": _bessel(
+        "sphericalj",
+        "spherical, of the order |n|",
+        "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)",
+    ),
+})

@@ -15,10 +15,9 @@ import numpy as np
 
 from refgrad.engine import errors
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.operands import as_array
+from refgrad.engine.operators.recording import as_array
 from refgrad.engine.operators.tracing import Tape, Traced, tracing
-from refgrad.engine.replay.backward import write_backward
-from refgrad.engine.replay.forward import write_forward
+from refgrad.engine.replay.passes import write_backward, write_forward
 from refgrad.engine.replay.program import ReplayProgram, Term
 
 Outputs = Any

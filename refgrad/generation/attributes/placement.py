@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.generation.choices import Choices
-from refgrad.operators.structure import Shape
+from refgrad.generation.profile import Choices
+from refgrad.operators.operator import Shape
 from refgrad.scenario import AttributeValue, Slice
 
 STEPS: Final = (1, -1, 2, -2)

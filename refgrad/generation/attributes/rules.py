@@ -28,10 +28,9 @@ from refgrad.generation.attributes.placement import (
     widths,
     writing_index,
 )
-from refgrad.generation.choices import Choices
-from refgrad.generation.profile import STANDARD, Profile
+from refgrad.generation.profile import STANDARD, Choices, Profile
 from refgrad.operators import Attribute, Operator
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.operators.table import AttributeType
 from refgrad.scenario import AttributeValue
 

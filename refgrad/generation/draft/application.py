@@ -11,13 +11,12 @@ from typing import Final
 import numpy as np
 
 from refgrad.generation.attributes.rules import DEFAULT_RANGE, adapted, admits, choose_attributes
-from refgrad.generation.choices import Choices
 from refgrad.generation.draft.admission import MARGIN, Array, has_ties
 from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.draft.operands import broadcast_shape, narrowed, operand_rule
-from refgrad.generation.profile import LARGEST_VALUE, Profile
+from refgrad.generation.profile import LARGEST_VALUE, Choices, Profile
 from refgrad.operators import Argument, Operator
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario.formats import rounded
 
 TAME: Final = 0.7

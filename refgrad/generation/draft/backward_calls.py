@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from refgrad.generation.choices import Choices
 from refgrad.generation.draft.admission import MARGIN
 from refgrad.generation.draft.application import accepted_range, random_array
 from refgrad.generation.draft.draft import Draft, Operand
-from refgrad.generation.profile import Profile, reducing_operators
+from refgrad.generation.profile import Choices, Profile, reducing_operators
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.promotion import floating_dtypes
-from refgrad.scenario.rewrite import needed, retyped
+from refgrad.scenario.rewrite import floating_dtypes, needed, retyped
 
 SEED_RANGE: Final = (-3.0, 3.0)
 INTERIOR: Final = 0.25

@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.choices import Choices
 from refgrad.generation.draft.admission import Array, distance_to_kink, in_domain, inside_of, well_conditioned
-from refgrad.generation.profile import Profile
+from refgrad.generation.profile import Choices, Profile
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import Operator
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, AttributeValue, Constant, Detach, Grad, Leaf, Scenario, Slice, Step
 
 Definition: TypeAlias = Leaf | Apply | Detach | Grad

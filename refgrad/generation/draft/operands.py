@@ -14,10 +14,9 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from refgrad.generation.attributes.rules import differing_axes, stretched
-from refgrad.generation.choices import Choices
-from refgrad.generation.profile import LARGEST_SIZE, Profile
+from refgrad.generation.profile import LARGEST_SIZE, Choices, Profile
 from refgrad.operators import Operator
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.operators.table import Operands
 
 Bindings: TypeAlias = Mapping[str, Shape]

@@ -15,8 +15,16 @@ from refgrad.generation.shrinking.simpler_values import simpler_attributes, simp
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.promotion import floating_dtypes, promoted
-from refgrad.scenario.rewrite import mapped, needed, retyped, spliced, substituted, with_values
+from refgrad.scenario.rewrite import (
+    floating_dtypes,
+    mapped,
+    needed,
+    promoted,
+    retyped,
+    spliced,
+    substituted,
+    with_values,
+)
 from refgrad.scenario.steps.codecs import Scope, Tangents
 from refgrad.scenario.steps.kinds import Detach, EnterMode, Hook, LeaveMode, Write, ZeroGrad
 

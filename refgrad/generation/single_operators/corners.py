@@ -17,16 +17,15 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from refgrad.generation.attributes.rules import adapted
-from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.admission import MARGIN, Array, inside_of, well_formed
 from refgrad.generation.draft.application import commit, fresh_leaf, may_repeat, slots
 from refgrad.generation.draft.backward_calls import completed
 from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.draft.operands import operand_rule
-from refgrad.generation.profile import STANDARD, Profile
+from refgrad.generation.profile import STANDARD, Profile, SeededChoices
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import Attribute, Operator, operator_table
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Constant, Scenario
 from refgrad.scenario.rewrite import with_values, without_gradients_of
 

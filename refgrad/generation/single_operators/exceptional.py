@@ -15,14 +15,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.application import apply_afresh
 from refgrad.generation.draft.backward_calls import completed
 from refgrad.generation.draft.draft import Draft
-from refgrad.generation.profile import STANDARD, Profile
+from refgrad.generation.profile import STANDARD, Profile, SeededChoices
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FLOAT64
 from refgrad.scenario.rewrite import with_values

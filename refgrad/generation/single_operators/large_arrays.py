@@ -18,17 +18,16 @@ from zlib import crc32
 import numpy as np
 
 from refgrad.generation.attributes.rules import DEFAULT_RANGE, adapted, choose_attributes
-from refgrad.generation.choices import SeededChoices
 from refgrad.generation.draft.admission import Array, well_formed
 from refgrad.generation.draft.application import fresh_leaf, sample_range, slots
 from refgrad.generation.draft.backward_calls import SEED_RANGE
 from refgrad.generation.draft.draft import Draft, Operand
 from refgrad.generation.draft.operands import operand_rule
-from refgrad.generation.profile import STANDARD, Profile
+from refgrad.generation.profile import STANDARD, Profile, SeededChoices
 from refgrad.interpreter import keywords, noted, numpy_forward
 from refgrad.interpreter.composites import InnerArray
 from refgrad.operators import Argument, Operator, operator_table
-from refgrad.operators.structure import Shape
+from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Backward, Constant, Read, Scenario
 from refgrad.scenario.formats import rounded
 from refgrad.scenario.rewrite import with_constants

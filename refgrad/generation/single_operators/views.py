@@ -16,11 +16,10 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.choices import Choices, SeededChoices
 from refgrad.generation.draft.admission import MARGIN, Array, well_formed
 from refgrad.generation.draft.backward_calls import random_seed
 from refgrad.generation.draft.draft import Draft, Operand
-from refgrad.generation.profile import STANDARD, GenerationError, Profile
+from refgrad.generation.profile import STANDARD, Choices, GenerationError, Profile, SeededChoices
 from refgrad.generation.single_operators.corners import HIGHEST_RANK, LARGEST_CORNER, entries, plain_corners
 from refgrad.generation.single_operators.derivatives import differentiated_twice, saves_operands
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords

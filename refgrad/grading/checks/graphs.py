@@ -27,9 +27,8 @@ from refgrad.generation import (
 )
 from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.isolation import TRIED_IN_DTYPE, is_about_dtype
+from refgrad.grading.checks.isolation import ROLES, TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, is_sound_twice, sound, verdict_on
-from refgrad.grading.checks.roles import ROLES
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, merged

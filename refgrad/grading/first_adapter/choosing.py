@@ -15,13 +15,21 @@ from typing import Final
 from refgrad.errors import UserError
 from refgrad.grading.first_adapter import candidates
 from refgrad.grading.first_adapter.asking import Asking, Report
-from refgrad.grading.first_adapter.features import with_dtypes, with_optional, with_policy, without_what_fails
 from refgrad.grading.first_adapter.library import LibraryModules, Seen, classes, inspected
-from refgrad.grading.first_adapter.trying import NUMBER, VECTOR, StartedLibrary, Texts, best_of
+from refgrad.grading.first_adapter.trying import (
+    NUMBER,
+    VECTOR,
+    StartedLibrary,
+    Texts,
+    best_of,
+    with_dtypes,
+    with_optional,
+    with_policy,
+    without_what_fails,
+)
 from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.narration import message
-from refgrad.grading.plain_programs import suspected_faults
-from refgrad.grading.trials import KINDS, PATIENCE
+from refgrad.grading.trials import KINDS, PATIENCE, suspected_faults
 from refgrad.native.adapter import TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
 from refgrad.native.engine import Isolation, launch

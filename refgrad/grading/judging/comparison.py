@@ -31,7 +31,7 @@ from refgrad.oracles import (
     violation,
 )
 from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
-from refgrad.oracles.judgement.judgement import ALLOWANCE, last_place
+from refgrad.oracles.judgement import ALLOWANCE, last_place
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Scenario, ZeroGrad
 from refgrad.scenario.formats import FORMATS, Format
 

@@ -29,7 +29,7 @@ from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
-from refgrad.oracles.judgement.judgement import inaccurate_below, negligible_below
+from refgrad.oracles.judgement import inaccurate_below, negligible_below
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FLOAT64
 

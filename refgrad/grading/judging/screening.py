@@ -24,7 +24,7 @@ from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
 from refgrad.native.program import relevant_leaves
 from refgrad.oracles import CertifiedOracle, judge
-from refgrad.oracles.judgement.judgement import ALLOWANCE
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.screening import Contributions, Expanded, Rounding, Sweep, weights_by_mean
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 from refgrad.scenario.formats import FLOAT64, FORMATS, Format, least_precise

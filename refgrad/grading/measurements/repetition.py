@@ -1,4 +1,4 @@
-"""Measurement of whether memory grows over many iterations of the same action."""
+"""The same program run again and again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,21 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.check import Settings
 from refgrad.grading.judging.evidence import Measured
-from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter, measured, run_measuring
-from refgrad.grading.measurements.repetitions import REPETITIONS, RepeatedAction
+from refgrad.grading.measurements.release import (
+    RESIDENT,
+    TRACED,
+    Lines,
+    Meter,
+    forward_text,
+    is_traced,
+    leaf_lines,
+    measured,
+    program_of,
+    run_measuring,
+)
 from refgrad.grading.measurements.result import Reading
-from refgrad.grading.measurements.subject import forward_text, is_traced, leaf_lines, program_of
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, function
 
@@ -141,3 +150,83 @@ def is_leak(growth: float, meter: Meter, each: int) -> bool:
 def least_growth(readings: Sequence[int], each: int) -> float:
     """Return the bytes per iteration by which memory grew in the round that grew least."""
     return min((after - before) / each for before, after in itertools.pairwise(readings))
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedAction:
+    """A repeated action on the leaf ``x`` and ``function``: the lines ``before`` all iterations, and those of each."""
+
+    what: str
+    tape: Lines
+    functional: Lines | None = None
+    before: Lines = lambda _: []
+    features: tuple[str, ...] = ()
+
+
+def _training(library: Library) -> list[str]:
+    if library.functional:
+        return [f"loss, pullback = {library.vjp('function', '[x]')}", f"gradients = pullback({library.one})"]
+    return ["loss = function(x)", library.backward("loss"), library.zero_grad("x")]
+
+
+def _abandoning(library: Library) -> list[str]:
+    return [f"loss, pullback = {library.vjp('function', '[x]')}"] if library.functional else ["loss = function(x)"]
+
+
+def _kept_graph(library: Library) -> list[str]:
+    return _abandoning(library)
+
+
+def _calling(library: Library) -> list[str]:
+    return (
+        [f"gradients = pullback({library.one})"]
+        if library.functional
+        else [library.backward("loss", retain_graph=True)]
+    )
+
+
+def _totalling(library: Library) -> list[str]:
+    assert library.tape is not None
+    assert library.tape.detach is not None
+    cut = library.template(library.tape.detach, x="loss")
+    return ["loss = function(x)", f"total = {library.apply('add', 'total', cut)}"]
+
+
+def _zero(library: Library) -> list[str]:
+    return [f"total = {library.leaf('np.array(0.0)', '0.0', requires_grad=False)}"]
+
+
+def _failing(library: Library) -> list[str]:
+    return ["try:", f"    {library.backward('loss')}", "except Exception:", "    pass"]
+
+
+def _freed(library: Library) -> list[str]:
+    return ["loss = function(x)", library.backward("loss")]
+
+
+def _recording(library: Library) -> list[str]:
+    return ["loss = function(x)", f"gradient = {library.recorded_gradient('loss', 'x')}"]
+
+
+def _hooking(library: Library) -> list[str]:
+    assert library.tape is not None
+    assert library.tape.hook is not None
+    assert library.tape.unhook is not None
+    hook = library.template(library.tape.hook, x="x", function="lambda gradient: None")
+    return [f"handle = {hook}", library.template(library.tape.unhook, handle="handle")]
+
+
+REPETITIONS: Final[Mapping[str, RepeatedAction]] = MappingProxyType({
+    "training": RepeatedAction("build, differentiate, reset", _training, _training, features=("zero_grad",)),
+    "abandoned": RepeatedAction("build a graph, and build the next one", _abandoning, _abandoning),
+    "calls": RepeatedAction(
+        "differentiate a graph that is kept", _calling, _calling, _kept_graph, features=("retain_graph",)
+    ),
+    "detached_total": RepeatedAction("add a detached loss to a total", _totalling, None, _zero, features=("detach",)),
+    "failures": RepeatedAction(
+        "differentiate a graph that is freed, which fails", _failing, None, _freed, features=("error:freed-graph",)
+    ),
+    "recorded_gradients": RepeatedAction("record a gradient, and drop it", _recording, features=("double_backward",)),
+    "hooks": RepeatedAction("put a hook on a leaf, and take it away", _hooking, features=("hooks", "unhook")),
+})
+"""Repetitions by the name that rows use."""

@@ -18,7 +18,7 @@ from refgrad.native.adapter.registry import (
 from refgrad.native.adapter.spelling import chosen, spell, spellings
 from refgrad.native.engine_names import registered_engines
 from refgrad.native.languages import package_version
-from refgrad.native.languages.template import Template, TemplateError
+from refgrad.native.languages.language import Template, TemplateError
 
 __all__ = [
     "FEATURES",

@@ -12,7 +12,7 @@ from refgrad.lifecycle import ErrorKind, Policy
 from refgrad.native.adapter import fields as values
 from refgrad.native.adapter.fields import FEATURES, code, given_templates, optional, plain, rows
 from refgrad.native.languages import LANGUAGES, Language
-from refgrad.native.languages.template import Template, TemplateError
+from refgrad.native.languages.language import Template, TemplateError
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS

@@ -12,8 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from refgrad.errors import shortened
-from refgrad.native.languages.language import Language, indented, package_version
-from refgrad.native.languages.template import SHOWN, Template, TemplateError
+from refgrad.native.languages.language import SHOWN, Language, Template, TemplateError, indented, package_version
 from refgrad.native.runners.python_runner import lambda_source
 from refgrad.native.statements import Call, Code, Function, Name, Show, Statement, Walk
 from refgrad.scenario import Constant

@@ -1,15 +1,17 @@
-"""The rows of the functions that formulas may call: parameters, derivatives, domain, definition and nature.
+"""Functions that formulas may call: parameters, derivatives, domain, definition, nature, and values on floats.
 
 A derivative is a formula of the same language; ``out`` is the value of the function. The derivatives are textbook rules
 (e.g. NIST DLMF 4.20, 4.38, 5.15, 7.10 and 10.29), independent of the ``partials`` of the operator rows.
+
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 CONSTANTS = frozenset({"pi"})
 
@@ -111,3 +113,16 @@ FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
     ),
 })
 """The rows. A definition calls only functions of rows above it."""
+
+
+PYTHON_ABSENT = frozenset({
+    *("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "sigmoid", "erfcx", "erfinv"),
+    *("abs", "sign", "floor", "trunc", "round", "maximum", "minimum"),
+    *("polygamma", "digamma", "besseli", "besselie", "sphericalj", "i0", "i1", "i0e", "i1e"),
+})
+"""Functions that are not applied to constants in advance, but evaluated with the rest of the formula."""
+
+PYTHON_FLOATS: Mapping[str, Any] = MappingProxyType(
+    {name: getattr(math, name) for name in FUNCTIONS if name not in PYTHON_ABSENT} | {"pi": math.pi}
+)
+"""The column of Python floats. The import fails if ``math`` lacks a function that is not declared absent."""

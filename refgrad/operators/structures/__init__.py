@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from refgrad.operators.structure import Structure
-from refgrad.operators.structures import indexing, products, reductions, shapes
+from refgrad.operators.operator import Structure
+from refgrad.operators.structures import reductions, shapes
 
 STRUCTURES: Mapping[str, Structure] = MappingProxyType({
     "sum": reductions.SUM,
@@ -22,8 +22,8 @@ STRUCTURES: Mapping[str, Structure] = MappingProxyType({
     "flip": shapes.FLIP,
     "concatenate": shapes.CONCATENATE,
     "stack": shapes.STACK,
-    "index": indexing.INDEX,
-    "take": indexing.TAKE,
-    "add_at": indexing.ADD_AT,
-    "matmul": products.MATMUL,
+    "index": shapes.INDEX,
+    "take": shapes.TAKE,
+    "add_at": shapes.ADD_AT,
+    "matmul": reductions.MATMUL,
 })

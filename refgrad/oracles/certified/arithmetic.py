@@ -27,9 +27,7 @@ from flint import arb, arb_series
 from refgrad.operators import Operator
 from refgrad.operators.functions.balls import precision
 from refgrad.operators.functions.series import series_precision
-from refgrad.oracles.certified.ball_derivatives import true_derivative, usual_derivative
-from refgrad.oracles.certified.series_derivatives import true_series
-from refgrad.oracles.certified.series_rounding import usual_series
+from refgrad.oracles.certified.series import true_derivative, true_series, usual_derivative, usual_series
 
 Derivative = Callable[..., tuple[Any, ...]]
 

@@ -23,7 +23,7 @@ from flint import arb
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.series import coefficient
 from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
-from refgrad.oracles.certified.series_rounding import change_noise, relative_change
+from refgrad.oracles.certified.series import change_noise, relative_change
 from refgrad.scenario import Grad, Jvp, Leaf
 
 Edges = tuple[tuple[int, Any], ...]

@@ -29,7 +29,7 @@ from refgrad.oracles.certified.ball_trace import BallTrace, Contribution, Scales
 from refgrad.oracles.certified.ranged import RangedArithmetic, plain_ball
 from refgrad.scenario import Constant, Scenario
 from refgrad.scenario.formats import FLOAT64, Format, coarsest
-from refgrad.scenario.promotion import floating_dtypes
+from refgrad.scenario.rewrite import floating_dtypes
 
 Floats = npt.NDArray[np.float64]
 

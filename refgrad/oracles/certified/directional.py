@@ -20,10 +20,9 @@ from flint import arb
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate_along
-from refgrad.operators.functions.balls import Branch, ball_functions, choose, precision
-from refgrad.operators.functions.decisions import Decision
-from refgrad.oracles.certified.ball_derivatives import true_derivative
+from refgrad.operators.functions.balls import Branch, Decision, ball_functions, choose, precision
 from refgrad.oracles.certified.ball_tape import ObjectArray, filled
+from refgrad.oracles.certified.series import true_derivative
 from refgrad.scenario import Constant, Jvp, Leaf, Scenario
 
 Floats = npt.NDArray[np.float64]

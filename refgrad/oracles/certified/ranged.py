@@ -19,7 +19,7 @@ from flint import arb
 from refgrad.operators import Operator
 from refgrad.operators.functions.balls import ball_functions, precision
 from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
-from refgrad.oracles.certified.ball_derivatives import continued, rule
+from refgrad.oracles.certified.series import continued, rule
 from refgrad.scenario.formats import FLOAT64, Format
 
 HEADROOM: Final = 4.0

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.oracles.judgement.judgement import ALLOWANCE, Discrepancy
+from refgrad.oracles.judgement import ALLOWANCE, Discrepancy
 from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats, Positions
 from refgrad.oracles.slopes.directions import (
     DIRECTIONS,

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.oracles.judgement.judgement import vague_above
+from refgrad.oracles.judgement import vague_above
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Positions
 from refgrad.oracles.slopes.slopes import SCALES, Along, Scale, noise_along, slopes_along, slopes_around
 from refgrad.scenario.formats import FORMATS

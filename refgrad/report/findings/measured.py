@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.exercises.measuring import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
-from refgrad.grading.measurements.memory import RESIDENT, TRACED
-from refgrad.grading.measurements.release import SHARE
+from refgrad.grading.measurements.release import RESIDENT, SHARE, TRACED
 from refgrad.report.findings.assertion import quoted
 
 

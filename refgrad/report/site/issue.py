@@ -7,12 +7,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.grading.checks.statements.behaviours import Behaviour, all_behaviours
+from refgrad.grading.checks.statements import Behaviour, all_behaviours
 from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Error, Flag, Shape, Silence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line, plain_text
 from refgrad.operators import operator_table
-from refgrad.operators.signature import signature
+from refgrad.operators.table import signature
 from refgrad.report.findings import Script
 from refgrad.report.findings.sentence import expression
 

@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from refgrad.grading.judging.verdict import OUTCOMES
 from refgrad.native.text import plain_text
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.signature import domain, edge, signature
+from refgrad.operators.table import domain, edge, signature
 from refgrad.report.accuracy import USUAL
 from refgrad.report.comparison import KINDS, histories
 from refgrad.report.document import ReportError

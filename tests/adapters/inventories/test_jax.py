@@ -15,14 +15,14 @@ pytestmark = pytest.mark.engines
 
 @pytest.fixture(scope="module")
 def primitives() -> Inventory:
-    from refgrad.adapters.inventories.jax import primitives  # noqa: PLC0415 (needs JAX)
+    from refgrad.adapters.jax import primitives  # noqa: PLC0415 (needs JAX)
 
     return primitives()
 
 
 @pytest.fixture(scope="module")
 def functions() -> Inventory:
-    from refgrad.adapters.inventories.jax import functions  # noqa: PLC0415 (needs JAX)
+    from refgrad.adapters.jax import functions  # noqa: PLC0415 (needs JAX)
 
     return functions()
 

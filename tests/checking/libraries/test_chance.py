@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.checking.libraries.chance import Chance
-from refgrad.checking.libraries.library import NUMPY, PYTHON
+from refgrad.checking.libraries.library import NUMPY, PYTHON, Chance
 
 DRAWS: dict[str, Callable[[], float]] = {"own": np.random.random, "another": random.random, "none": lambda: 0.5}
 

@@ -9,7 +9,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking.libraries.jax_arrays import JaxArrays
-from refgrad.checking.libraries.numbers import Kind
+from refgrad.checking.libraries.trees import Kind
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refgrad.checking.libraries.numbers import Kind, as_given, near
+from refgrad.checking.libraries.trees import Kind, as_given, near
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 import refgrad.engine as torch
 from refgrad.engine import Tensor
-from refgrad.engine.functions.spelling import composite_functions
-from refgrad.engine.operators.documentation import documentation, node_name
+from refgrad.engine.functions.methods import composite_functions
+from refgrad.engine.operators.vocabulary import documentation, node_name
 from refgrad.operators import Operator, operator_table
 
 # Functions that take other arguments than their rows say what these are themselves.

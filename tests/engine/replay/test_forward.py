@@ -3,7 +3,7 @@
 import numpy as np
 
 from refgrad.engine.operators.tracing import Tape, TapeStep
-from refgrad.engine.replay.forward import write_forward
+from refgrad.engine.replay.passes import write_forward
 from refgrad.engine.replay.program import ReplayProgram
 from refgrad.operators import operator_table
 

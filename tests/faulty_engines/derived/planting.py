@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.engine.autograd import grad
-from refgrad.engine.graph.modes import enable_grad
 from refgrad.engine.graph.node import Contributions, GraphNode, Node, next_number
+from refgrad.engine.graph.sweep import enable_grad
 from refgrad.engine.graph.tensor import Tensor
 
 Array = npt.NDArray[Any]

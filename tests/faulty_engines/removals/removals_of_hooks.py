@@ -10,9 +10,8 @@ from unittest.mock import patch
 import numpy as np
 
 from refgrad.engine import autograd
-from refgrad.engine.graph.modes import is_grad_enabled
 from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Handle, Node, Watch
-from refgrad.engine.graph.sweep import Cotangents
+from refgrad.engine.graph.sweep import Cotangents, is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault

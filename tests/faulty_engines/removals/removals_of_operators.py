@@ -12,9 +12,8 @@ import numpy as np
 
 import refgrad.engine
 from refgrad.engine import autograd
-from refgrad.engine.graph.modes import _Switched, is_grad_enabled
 from refgrad.engine.graph.node import AccumulateGrad, Handle, Node
-from refgrad.engine.graph.sweep import reachable
+from refgrad.engine.graph.sweep import _Switched, is_grad_enabled, reachable
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.operators import operator_table
 from tests.faulty_engines.stateful.open_sweep import OpenSweep

@@ -11,7 +11,7 @@ import numpy as np
 
 from refgrad.engine.graph.node import Contributions, Node
 from refgrad.engine.operators import contributions
-from refgrad.engine.operators.documentation import node_name
+from refgrad.engine.operators.vocabulary import node_name
 from refgrad.operators import operator_table
 from refgrad.operators.structures.shapes import sum_to
 from tests.faulty_engines.rules.shape_faults import (

@@ -13,9 +13,8 @@ import numpy as np
 from refgrad.engine import autograd
 from refgrad.engine.autograd import _seed as seed_of
 from refgrad.engine.autograd import _swept as swept
-from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
-from refgrad.engine.graph.sweep import Cotangents, reachable
+from refgrad.engine.graph.sweep import RECORDING, Cotangents, reachable
 from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault

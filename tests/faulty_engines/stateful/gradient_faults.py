@@ -10,8 +10,8 @@ import refgrad.engine
 from refgrad.engine import autograd
 from refgrad.engine.autograd import _swept as swept
 from refgrad.engine.autograd import grad
-from refgrad.engine.graph.modes import is_grad_enabled
 from refgrad.engine.graph.node import Contributions, Node
+from refgrad.engine.graph.sweep import is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault

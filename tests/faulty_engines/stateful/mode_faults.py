@@ -11,8 +11,8 @@ import refgrad.engine
 from refgrad.engine import autograd
 from refgrad.engine.functions import creation, in_place
 from refgrad.engine.functions.methods import backward
-from refgrad.engine.graph.modes import RECORDING, _Switched, is_grad_enabled
 from refgrad.engine.graph.node import AccumulateGrad
+from refgrad.engine.graph.sweep import RECORDING, _Switched, is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault
 

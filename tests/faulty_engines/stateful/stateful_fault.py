@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import LAST_WRITE
+from refgrad.engine.graph.sweep import RECORDING
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 

@@ -8,9 +8,8 @@ from statistics import mean, median
 
 import pytest
 
-from refgrad.engine.graph.modes import RECORDING
 from refgrad.engine.graph.node import LAST_WRITE, Node
-from refgrad.engine.graph.sweep import BackwardPass
+from refgrad.engine.graph.sweep import RECORDING, BackwardPass
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.grading.bench import Bench
 from refgrad.grading.judging.verdict import Verdict

@@ -15,8 +15,8 @@ from refgrad.engine.functions.in_place import _adopt as adopt
 from refgrad.engine.functions.in_place import _before as before_write
 from refgrad.engine.functions.in_place import _take_over as take_over
 from refgrad.engine.graph import tensor as tensor_module
-from refgrad.engine.graph.modes import is_grad_enabled
 from refgrad.engine.graph.node import Node, note_write
+from refgrad.engine.graph.sweep import is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault

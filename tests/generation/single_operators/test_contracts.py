@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import Profile
-from refgrad.generation.single_operators.contracts import OF_ONES, contract_scenarios_of_ones
+from refgrad.generation.single_operators.variety import OF_ONES, contract_scenarios_of_ones
 from refgrad.operators import operator_table
 
 ELEMENTWISE_OF_TWO = sorted(

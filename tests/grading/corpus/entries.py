@@ -16,8 +16,7 @@ from typing import Any, Final, get_args, get_type_hints
 import numpy as np
 
 from refgrad.grading.judging.comparison import Due, undefined_for
-from refgrad.grading.judging.examination import reason_to_fail
-from refgrad.grading.judging.own_precision import in_float64
+from refgrad.grading.judging.examination import in_float64, reason_to_fail
 from refgrad.lifecycle import (
     ExpectedFlag,
     ExpectedValue,
@@ -35,7 +34,7 @@ from refgrad.lifecycle import (
 from refgrad.native.adapter import find_adapter
 from refgrad.oracles import CertifiedOracle, accepted, answered_by_nan
 from refgrad.oracles.certified.certified import HIGHEST_BITS
-from refgrad.oracles.judgement.judgement import has_choices
+from refgrad.oracles.judgement import has_choices
 from refgrad.scenario import Scenario
 
 Entry = dict[str, Any]

@@ -20,8 +20,7 @@ from refgrad.generation import (
     second_order_corners,
 )
 from refgrad.generation.single_operators.variety import various
-from refgrad.grading.checks.statements.behaviours import all_behaviours
-from refgrad.grading.checks.statements.claims import all_claims
+from refgrad.grading.checks.statements import all_behaviours, all_claims
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 

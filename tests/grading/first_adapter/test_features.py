@@ -12,9 +12,8 @@ import pytest
 
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.choosing import choose
-from refgrad.grading.first_adapter.features import with_policy, without_what_fails
 from refgrad.grading.first_adapter.library import LibraryModules
-from refgrad.grading.first_adapter.trying import StartedLibrary
+from refgrad.grading.first_adapter.trying import StartedLibrary, with_policy, without_what_fails
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine

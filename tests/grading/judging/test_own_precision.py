@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad.grading.judging.evidence import Entry
-from refgrad.grading.judging.examination import examine
-from refgrad.grading.judging.own_precision import shows_float32
+from refgrad.grading.judging.examination import examine, shows_float32
 from refgrad.native.engine import start
 from refgrad.native.observation import Observation
 from refgrad.scenario import Constant, parse

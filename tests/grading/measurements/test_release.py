@@ -9,14 +9,12 @@ from io import StringIO
 
 import pytest
 
-from refgrad.grading.checks.settings import Settings
-from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Reading, repetition, take_measurement
-from refgrad.grading.measurements.memory import RESIDENT, TRACED, Meter
-from refgrad.grading.measurements.release import measure_weak_reference
+from refgrad.grading.measurements.release import RESIDENT, TRACED, Meter, is_traced, measure_weak_reference
 from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
-from refgrad.grading.measurements.subject import is_traced
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
 from refgrad.native.library import Library
@@ -152,6 +150,7 @@ def test_every_behaviour_is_broken_by_one_of_these() -> None:
 def test_the_printed_program_prints_what_was_measured() -> None:
     result = result_of(EVERYTHING.start(), "graphs_die_with_their_output")
     assert result.message == "once its output is dropped, 16 arrays of a graph of 16 arrays are still held"
+    assert isinstance(result.program, str)
     printed = StringIO()
     try:
         with contextlib.redirect_stdout(printed):

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.engine.graph import sweep
-from refgrad.grading.checks.settings import Settings
-from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.measurements import Reading, scale, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
@@ -70,6 +70,7 @@ def test_recursion_is_reported_with_the_failing_size_and_a_program(
     result = result_of("long_chain")
     assert result.outcome == "crashed"
     assert result.message == "a chain of n operators, n = 1,562: RecursionError; 390 went well"
+    assert isinstance(result.program, str)
     with pytest.raises(RecursionError):
         exec(result.program, {})
 
@@ -92,6 +93,7 @@ def test_growth_that_is_faster_than_linear_is_reported(
     result = result_of(behaviour)
     assert result.outcome == "wrong", result
     assert "time grows" in result.message
+    assert isinstance(result.program, str)
     assert "process_time" in result.program
     tried = re.search(r"up to n = ([\d,]+)", result.message)
     enlarged = re.search(r"for n in \(.*?(\d+)\):", result.program)
@@ -131,6 +133,7 @@ def test_numbers_that_are_wrong_only_for_large_graphs_are_reported_with_the_size
     result = result_of("many_leaves")
     assert result.outcome == "wrong"
     assert "n leaves, n = " in result.message
+    assert isinstance(result.program, str)
     assert result.program.endswith("))\n")
 
 

@@ -16,8 +16,7 @@ from refgrad import engine
 from refgrad.generation import operator_scenario
 from refgrad.interpreter import Float64, evaluate, keywords, numpy_forward
 from refgrad.operators import operator_table
-from refgrad.operators.composites.matrices.factorizations import SCALING, TERMS
-from refgrad.operators.composites.matrices.linear_algebra import REFLECTIONS
+from refgrad.operators.composites.linear_algebra import REFLECTIONS, SCALING, TERMS
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import parse
 

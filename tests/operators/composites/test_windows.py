@@ -13,7 +13,7 @@ from refgrad.interpreter import numpy_forward
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
-from refgrad.operators.composites.layers.windows import Sliding
+from refgrad.operators.composites.windows import Sliding
 
 WINDOWS = [name for name, row in operator_table().items() if row.family == "windows"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import mpmath
 
+from refgrad.operators.functions.balls import Decision, logical_and, logical_not, logical_or
 from refgrad.operators.functions.column import column
-from refgrad.operators.functions.decisions import Decision, logical_and, logical_not, logical_or
 from refgrad.operators.functions.rows import FUNCTIONS
 
 NATIVE = ("exp", "log", "sqrt", "sin", "cos", "tan")

@@ -18,7 +18,7 @@ from refgrad.operators import Formula
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions, precision
-from refgrad.operators.functions.python_floats import PYTHON_ABSENT, PYTHON_FLOATS
+from refgrad.operators.functions.rows import PYTHON_ABSENT, PYTHON_FLOATS
 from refgrad.operators.functions.series import series_functions, series_precision
 from tests.interpreter.complex_array import ComplexArray
 from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS

@@ -20,9 +20,8 @@ from refgrad.native.engine import start
 from refgrad.native.observation import Observation
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate
-from refgrad.operators.functions.balls import ball_functions
+from refgrad.operators.functions.balls import Decision, ball_functions
 from refgrad.operators.functions.balls import choose as hull_of_both
-from refgrad.operators.functions.decisions import Decision
 from refgrad.oracles import CertifiedOracle, limits_met, violation
 from refgrad.oracles.certified.arithmetic import Arithmetic
 from refgrad.oracles.certified.ball_trace import BallTrace

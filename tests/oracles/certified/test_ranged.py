@@ -16,7 +16,7 @@ from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Operator
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.certified.ranged import Ranged
-from refgrad.oracles.judgement.judgement import INACCURATE_BELOW, VAGUE_ABOVE, inaccurate_below, vague_above
+from refgrad.oracles.judgement import INACCURATE_BELOW, VAGUE_ABOVE, inaccurate_below, vague_above
 from refgrad.scenario import Constant, parse
 from refgrad.scenario.formats import FLOAT64, FORMATS, rounded
 

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, arb_series, ctx
 
 from refgrad.operators.functions.series import series_functions
-from refgrad.oracles.certified.series_rounding import _usual_tanh
+from refgrad.oracles.certified.series import _usual_tanh
 
 BITS = 200
 ORDER = 3

@@ -17,8 +17,7 @@ from flint import arb, arb_series, ctx
 
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.functions.balls import BALL_FUNCTIONS
-from refgrad.operators.functions.decisions import Decision
+from refgrad.operators.functions.balls import BALL_FUNCTIONS, Decision
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
 
 Objects = npt.NDArray[np.object_]

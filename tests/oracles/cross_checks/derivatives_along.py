@@ -24,7 +24,7 @@ from refgrad.operators.functions.series import coefficient, series_precision
 from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
 from refgrad.oracles.certified.ball_tape import CONSTANT, Ball, BallTape, ObjectArray
 from refgrad.oracles.certified.certified import TRUTH_BITS
-from refgrad.oracles.certified.series_derivatives import series_value
+from refgrad.oracles.certified.series import series_value
 from refgrad.scenario import Grad, Jvp, Scenario
 
 Direction = Mapping[str, npt.NDArray[np.float64]]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator
-from refgrad.oracles.judgement.limits import limits_met
+from refgrad.oracles.judgement import limits_met
 from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.rewrite import needed
 

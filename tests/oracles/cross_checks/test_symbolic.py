@@ -13,7 +13,7 @@ from refgrad.generation import Profile, SeededChoices, operator_scenario, random
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
-from refgrad.oracles.certified.ball_derivatives import true_derivative
+from refgrad.oracles.certified.series import true_derivative
 from refgrad.scenario import Constant, Scenario, parse
 from tests.operators.example_attributes import example_attributes
 from tests.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, Symbols, symbolic_gradient

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.oracles import Certified, CertifiedOracle, judge
-from refgrad.oracles.judgement.judgement import ALLOWANCE, INACCURATE_BELOW, SEVERITY, VAGUE_ABOVE, has_choices
+from refgrad.oracles.judgement import ALLOWANCE, INACCURATE_BELOW, SEVERITY, VAGUE_ABOVE, has_choices
 from refgrad.scenario import parse
 from refgrad.scenario.formats import FORMATS
 from tests.oracles.programs import gradient_of, leaf

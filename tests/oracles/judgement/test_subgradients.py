@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 
 from refgrad.oracles import CertifiedOracle
-from refgrad.oracles.judgement.subgradients import smooth_directions, violation
+from refgrad.oracles.judgement import smooth_directions, violation
 from tests.oracles.programs import program
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from refgrad.scenario import Constant, Jvp, Scenario, ScenarioError, parse
-from refgrad.scenario.promotion import floating_dtypes
+from refgrad.scenario.rewrite import floating_dtypes
 
 LEAVES = """x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad
 z = leaf float32[] {0x1p+0} requires_grad

@@ -37,13 +37,13 @@ from refgrad.grading.checks.operators.operator_check import (
     views_are_right,
 )
 from refgrad.grading.checks.operators.repetition import repeated
-from refgrad.grading.checks.statements.behaviours import all_behaviours
+from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.grading.reliance import SEEDS_STAY
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.curvature import bending
+from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
 from refgrad.scenario.rewrite import without_tangents
 

@@ -8,13 +8,12 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.check import Settings
 from refgrad.grading.judging.evidence import Error
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.grading.measurements.exercises.delayed import DELAYED
 from refgrad.grading.measurements.exercises.exercise import Exercise
-from refgrad.grading.measurements.exercises.regions import REGIONS
-from refgrad.grading.measurements.exercises.several import SEVERAL
+from refgrad.grading.measurements.exercises.regions import REGIONS, SEVERAL
 from refgrad.grading.measurements.exercises.threads import THREADS
 from refgrad.grading.measurements.result import Reading
 from refgrad.native.engine import Engine

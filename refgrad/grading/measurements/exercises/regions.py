@@ -1,4 +1,4 @@
-"""Exercises for hooks that run backward themselves, and for regions without recording that must end."""
+"""Exercises for hooks and regions without recording, and for several outputs and several leaves at once."""
 
 from __future__ import annotations
 
@@ -152,3 +152,100 @@ REGIONS: Final[Mapping[str, Exercise]] = MappingProxyType({
     ),
 })
 """Exercises by the name that rows use."""
+
+
+LEAVES: Final[Mapping[str, str]] = MappingProxyType({"x": "2.0", "y": "3.0", "z": "5.0"})
+SEEDS: Final = ("1.0", "10.0")
+
+
+def _graph(library: Library) -> list[str]:
+    """Return the lines that compute ``p = x * y`` and ``q = p * x`` at x = 2 and y = 3, with an unused leaf ``z``."""
+    return [
+        *(f"{name} = {leaf(library, number)}" for name, number in LEAVES.items()),
+        f"p = {library.apply('multiply', 'x', 'y')}",
+        f"q = {library.apply('multiply', 'p', 'x')}",
+    ]
+
+
+def _seeds(library: Library, outputs: str) -> str:
+    seeds = SEEDS[: len(outputs.split())]
+    return f"[{', '.join(library.seed(f'np.array({seed})') for seed in seeds)}]"
+
+
+def _listed(names: str) -> str:
+    return f"[{', '.join(names.split())}]"
+
+
+def _left(library: Library) -> list[str]:
+    return [note(f"what is left in {name}", library.gradient(name)) for name in LEAVES]
+
+
+def _asked(outputs: str, tensors: str) -> Lines:
+    """Return the lines that ask for gradients of outputs with respect to tensors, in one call."""
+
+    def lines(library: Library) -> list[str]:
+        assert library.tape is not None
+        fields = {"outputs": _listed(outputs), "leaves": _listed(tensors), "seeds": _seeds(library, outputs)}
+        return [
+            *_graph(library),
+            f"gradients = list({library.template(library.tape.grads, **fields)})",
+            note("how many gradients there are", "len(gradients)"),
+            "gradients += [None] * 3",
+            *_noted(library, len(tensors.split())),
+            *_left(library),
+        ]
+
+    return lines
+
+
+def _noted(library: Library, count: int) -> list[str]:
+    """Return the lines that note gradients, which are tensors or None."""
+    number = f"None if each is None else {library.value('each')}"
+    pairs = [[f"each = gradients[{index}]", note(f"gradient {index + 1}", number)] for index in range(count)]
+    return [line for pair in pairs for line in pair]
+
+
+def _expected(*gradients: float | None) -> dict[str, float | None]:
+    expected: dict[str, float | None] = {"how many gradients there are": float(len(gradients))}
+    expected |= {f"gradient {index}": gradient for index, gradient in enumerate(gradients, 1)}
+    return expected | dict.fromkeys((f"what is left in {name}" for name in LEAVES), None)
+
+
+def _sent(outputs: str) -> Lines:
+    """Return the lines of one backward from several outputs."""
+
+    def lines(library: Library) -> list[str]:
+        assert library.tape is not None
+        fields = {"outputs": _listed(outputs), "seeds": _seeds(library, outputs)}
+        return [*_graph(library), library.template(library.tape.backwards, **fields), *_left(library)]
+
+    return lines
+
+
+def _received(x: float, y: float) -> dict[str, float | None]:
+    return {"what is left in x": x, "what is left in y": y, "what is left in z": None}
+
+
+def _of_asking(what: str, outputs: str, tensors: str, *gradients: float | None) -> Exercise:
+    asked = _asked(outputs, tensors)
+    return Exercise(what, _expected(*gradients), asked, operators=("multiply",), fields=("grads",))
+
+
+def _of_sending(what: str, outputs: str, x: float, y: float) -> Exercise:
+    return Exercise(what, _received(x, y), _sent(outputs), operators=("multiply",), fields=("backwards",))
+
+
+SEVERAL: Final[Mapping[str, Exercise]] = MappingProxyType({
+    "several_leaves": _of_asking("gradients of one output by two leaves", "q", "x y", 12.0, 4.0),
+    "several_outputs": _of_asking("gradients of two outputs by two leaves", "p q", "x y", 123.0, 42.0),
+    "leaves_in_another_order": _of_asking("gradients of two outputs, in another order", "q p", "y x", 24.0, 42.0),
+    "unused_leaf": _of_asking("gradients by two leaves, and one that nothing uses", "q", "x z y", 12.0, None, 4.0),
+    "repeated_leaf": _of_asking("gradients by one leaf that is asked for twice", "q", "x y x", 12.0, 4.0, 12.0),
+    "repeated_output": _of_asking("gradients of one output that is given twice", "p p", "x y", 33.0, 22.0),
+    "computed_tensor": _of_asking("gradients by a computed tensor and by a leaf of it", "q", "p x", 2.0, 12.0),
+    "output_by_itself": _of_asking("gradients of two outputs by one of them", "p q", "p y", 21.0, 42.0),
+    "backward_from_several": _of_sending("a backward from two outputs, one made of the other", "p q", 123.0, 42.0),
+    "backward_in_another_order": _of_sending("a backward from two outputs, the later one first", "q p", 42.0, 24.0),
+    "backward_from_one_twice": _of_sending("a backward from one output that is given twice", "p p", 33.0, 22.0),
+})
+"""Exercises by the name that rows use. With the seeds 1 and 10 no two mistakes give the same numbers."""

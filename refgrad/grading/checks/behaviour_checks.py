@@ -1,0 +1,137 @@
+"""Check of a behaviour by its scenarios, or by its measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.operators.derivatives import SecondOrderCheck, verdict_on
+from refgrad.grading.checks.operators.operator_check import Avoided, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.statements import Behaviour
+from refgrad.grading.judging.evidence import Blocked, Error, Evidence, Remark
+from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
+from refgrad.grading.measurements import Measurement, take_measurement
+from refgrad.grading.search import Demonstration, run_again
+from refgrad.native.statements import Code
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+
+ABOUT_OPERATORS: Final = frozenset({"shapes"})
+"""Chapters of behaviours whose scenarios try one operator each."""
+
+ABOUT_EXPRESSIONS: Final = frozenset({"rewrites"})
+"""Chapters of behaviours whose scenarios are about exactly the operators in them, in combination."""
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviourCheck(Check):
+    """Check of one behaviour with the scenarios of its row."""
+
+    behaviour: Behaviour
+
+    @property
+    def id(self) -> str:
+        """Id of the behaviour, ``CHAPTER/NAME``."""
+        return self.behaviour.id
+
+    @property
+    def level(self) -> Level:
+        """Level of the behaviour."""
+        return self.behaviour.level
+
+    @property
+    def statement(self) -> str:
+        """Statement of the behaviour."""
+        return self.behaviour.statement
+
+    def run(self, bench: Bench) -> Verdict:
+        """Try each scenario that the engine can run. Faults of an operator by itself are not the behaviour's."""
+        if self.behaviour.measurement is not None:
+            return self._measured(bench, self.behaviour.measurement)
+        given = self.behaviour.scenarios
+        made = bench.reliance.filled
+        if self.chapter in ABOUT_OPERATORS | ABOUT_EXPRESSIONS:
+            made = bench.reliance.isolated if self.chapter in ABOUT_OPERATORS else bench.reliance.seeded
+        tried = list(map(made, given))
+        scenarios = [s for s in tried if bench.reliance.runnable(s)]
+        if not scenarios:
+            return bench.lacks(self, *bench.reliance.lacking(tried[0]))
+        return self._judged(bench, [_Trial.of(scenario, self, bench) for scenario in scenarios])
+
+    def _judged(self, bench: Bench, trials: Sequence[_Trial]) -> Verdict:
+        """Return the verdict of the worst finding that no operator explains."""
+        counted = [trial for trial in trials if not trial.blamed]
+        finding = worst(trial.finding for trial in counted)
+        blamed = next((trial for trial in trials if trial.blamed), None)
+        if blamed is not None and not finding.failed:
+            return self._blamed(bench, blamed.blamed, blamed.finding.message, examples=len(trials))
+        if finding.outcome == "passed":
+            return bench.verdict(self, "passed", examples=len(trials))
+        scenario = next(trial.scenario for trial in counted if trial.finding is finding)
+        shown = Demonstration(scenario, finding)
+        if finding.failed:
+            shown = run_again(scenario, finding, bench, lambda: bench.examine(scenario, self).failed)
+        return bench.shown(self, shown, examples=len(trials))
+
+    def _blamed(self, bench: Bench, cause: str, seen: str, examples: int) -> Verdict:
+        remark = Remark(text=f"cannot be judged: {cause} fails by itself" + (f"; here {seen}" if seen else ""))
+        return bench.verdict(self, "inconclusive", remark, cause=cause, examples=examples)
+
+    def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
+        """Return the verdict of the measurement, with a program that shows its result as the reproduction.
+
+        If a size is too deep for Python's stack, and smaller ones are right, a MUST becomes a SHOULD.
+        """
+        shown = take_measurement(bench.engine, measurement, bench.settings)
+        verdicts = (verdict_on(bench, operator_table()[n]) for n in shown.operators if bench.reliance.is_faulty(n))
+        if blamed := next((verdict.id for verdict in verdicts if is_broken(verdict)), ""):
+            return self._blamed(bench, blamed, shown.message, examples=shown.examples)
+        if shown.scenario is None:
+            verdict = bench.verdict(self, shown.outcome, examples=shown.examples)
+        else:
+            verdict = bench.shown(self, Demonstration(shown.scenario, Finding(shown.outcome)), examples=shown.examples)
+        evidence = None if shown.fact is None else Evidence(shown.fact)
+        given = shown.program
+        program = ((Code(given),) if isinstance(given, str) else given) if given else verdict.reproduction
+        deep = isinstance(shown.fact, Error) and "RecursionError" in shown.fact.error.bases and self.level == "MUST"
+        level: Level = "SHOULD" if deep else verdict.level
+        return replace(verdict, message=shown.message, evidence=evidence, reproduction=program, level=level)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A scenario, its finding, and the id of the check of the operator to blame for it, or an empty string."""
+
+    scenario: Scenario
+    finding: Finding
+    blamed: str = ""
+
+    @classmethod
+    def of(cls, scenario: Scenario, check: Check, bench: Bench) -> _Trial:
+        """Try a scenario. One that is only as inaccurate as an operator is known to be passes.
+
+        An operator is to blame if it is wrong by itself on the operands that it has in the scenario.
+        """
+        finding = bench.examine(scenario, check)
+        if not finding.failed:
+            return cls(scenario, finding, finding.fact.cause if isinstance(finding.fact, Blocked) else "")
+        verdicts = list(_verdicts(bench, scenario))
+        if is_known_inaccuracy(scenario, finding, verdicts):
+            return cls(scenario, Finding("passed"))
+        wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of([v]).allows(scenario)]
+        of_gradients = (each.id for each in wrong if each.chapter == SecondOrderCheck.CHAPTER)
+        alone = bench.reliance.wrong_in_isolation(scenario, [each.operator for each in wrong])
+        return cls(scenario, finding, f"operators/{alone}" if alone else next(of_gradients, ""))
+
+
+def _verdicts(bench: Bench, scenario: Scenario) -> Iterable[Verdict]:
+    rows = [operator_table()[name] for name in sorted(scenario.operators)]
+    yield from (verdict_on(bench, row) for row in rows)
+    if scenario.gradients:
+        yield from (bench.grade(SecondOrderCheck(row)) for row in rows)

@@ -1,0 +1,291 @@
+"""Checks of statements about an engine: behaviours, and claims of its adapter.
+
+A check decides whether a claim is true, and whether all claims are made. Everything that is declared must work. What
+works by the adapter's own templates, but is not declared, should be declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args, get_type_hints
+
+from refgrad.documents import read_toml
+from refgrad.errors import UserError
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.isolation import isolated
+from refgrad.grading.judging.evidence import Evidence, Remark
+from refgrad.grading.judging.examination import confront, examine
+from refgrad.grading.judging.narration import message
+from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Outcome, Verdict
+from refgrad.grading.measurements import Measurement
+from refgrad.grading.search import Demonstration
+from refgrad.grading.trials import faults_of_one_backward
+from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
+from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.native.engine import Engine, observe
+from refgrad.operators import operator_table
+from refgrad.oracles import CertifiedOracle
+from refgrad.scenario import Leaf, Scenario, ScenarioError, parse
+from refgrad.specification import specs_directory
+
+if TYPE_CHECKING:
+    from refgrad.grading.bench import Bench
+
+
+class BehaviourError(UserError):
+    """A behaviour is malformed; the message names the file, the behaviour and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """A statement about engines, with the scenarios that test it, or a measurement of what no scenario can show."""
+
+    id: str
+    chapter: str
+    level: Level
+    statement: str
+    rationale: str
+    source: str
+    scenarios: tuple[Scenario, ...] = ()
+    measurement: Measurement | None = None
+
+    @property
+    def tested_by(self) -> str:
+        """Number of its scenarios, or name of its measurement with those of its parameters that are strings."""
+        if self.measurement is None:
+            return f"{len(self.scenarios)} scenario{'s' * (len(self.scenarios) > 1)}"
+        words = [word for word in self.measurement.parameters.values() if isinstance(word, str)]
+        return f"measurement {' '.join([self.measurement.name, *words])}"
+
+
+@cache
+def all_behaviours() -> tuple[Behaviour, ...]:
+    """Return the behaviours in the order of the files. Raises BehaviourError if a row is malformed."""
+    return tuple(b for path in sorted((specs_directory() / "behaviours").glob("*.toml")) for b in read_behaviours(path))
+
+
+def read_behaviours(path: Path) -> list[Behaviour]:
+    """Return the behaviours of one chapter, which has the name of the file."""
+    return [_behaviour(path, name, row) for name, row in read_toml(path, "behaviours", BehaviourError).items()]
+
+
+def _behaviour(path: Path, name: str, row: Mapping[str, Any]) -> Behaviour:
+    parameters = dict(row)
+    stated = {key: parameters.pop(key) for key in ("level", "statement", "rationale", "source")}
+    try:
+        scenarios = tuple(map(parse, parameters.pop("scenarios", ())))
+        for graph in row.get("graphs", ()):
+            parse(graph)
+    except ScenarioError as error:
+        raise BehaviourError(f"{path}: {name}: a scenario is malformed: {error}") from error
+    measurement = Measurement(parameters.pop("probe"), parameters) if "probe" in row else None
+    return Behaviour(f"{path.stem}/{name}", path.stem, **stated, scenarios=scenarios, measurement=measurement)
+
+
+Kind: TypeAlias = Literal["features", "policies", "dtypes"]
+
+
+class ClaimError(UserError):
+    """A row is malformed; the message names the file, the row and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement of an adapter about its engine, and the scenarios that show together whether it is true.
+
+    ``name`` is the name of a feature, of a field of the policy, or of a dtype, depending on ``kind``.
+    """
+
+    kind: Kind
+    name: str
+    statement: str
+    scenarios: tuple[Scenario, ...]
+
+    @property
+    def id(self) -> str:
+        """Id of the claim, ``claims/NAME``, without characters that a file name cannot have."""
+        return f"claims/{self.name.translate(PLAIN)}"
+
+
+PLAIN: Final = str.maketrans(":-", "__")
+
+STATEMENTS: Final[Mapping[Kind, str]] = MappingProxyType({
+    "features": "The adapter declares {name} correctly: {text}.",
+    "policies": "The policy of the adapter is correct: {text}.",
+    "dtypes": "The adapter declares {name} correctly: tensors may have this dtype, and values and gradients keep it.",
+})
+
+
+@cache
+def all_claims() -> tuple[Claim, ...]:
+    """Return the claims in the order of the files. Raises ClaimError if a row is malformed."""
+    return tuple(claim for kind in STATEMENTS for claim in _read(kind))
+
+
+def _read(kind: Kind) -> Iterator[Claim]:
+    path = specs_directory() / "claims" / f"{kind}.toml"
+    rows = read_toml(path, "claims", ClaimError) if path.exists() else {}
+    for name, row in rows.items():
+        try:
+            explained = FEATURES[name] if kind == "features" else row.get("statement", "")
+            scenarios = tuple(parse(text) for text in row["scenarios"])
+        except (KeyError, ScenarioError) as error:
+            message = f"{path.name}: row {name!r}: {error}"
+            raise ClaimError(message) from error
+        yield Claim(kind, name, STATEMENTS[kind].format(name=name, text=explained), scenarios)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheck(Check):
+    """Check of one claim, whether the adapter makes it or not."""
+
+    claim: Claim
+    level: Level = "MUST"
+
+    @property
+    def id(self) -> str:
+        """Id of the claim, ``claims/NAME``."""
+        return self.claim.id
+
+    @property
+    def statement(self) -> str:
+        """Statement of the claim."""
+        return self.claim.statement
+
+    def run(self, bench: Bench) -> Verdict:
+        """Return the verdict on a field of the policy, or on a feature or a dtype."""
+        return _of_policy(bench, self) if self.claim.kind == "policies" else _of_offer(bench, self)
+
+
+def observable(adapter: AnyAdapter) -> frozenset[str]:
+    """Return the features that an adapter's templates can show, declared or not."""
+    nested = {"double_backward"} if isinstance(adapter, FunctionalAdapter) else set()
+    return replace(adapter, lacks=frozenset()).features | {"arrays"} | nested
+
+
+def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
+    """Return the verdict on a feature or a dtype."""
+    name, adapter = check.claim.name, bench.engine.adapter
+    declared = name in adapter.features or name in adapter.dtypes
+    if not declared and name not in observable(adapter):
+        comment = Remark(text="the adapter does not say so, and has no template that shows it")
+        return bench.verdict(check, "unsupported", comment)
+    tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})
+    if not tried:
+        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+    every = [_Seen(scenario, examine(scenario, bench.engine)) for scenario in tried]
+    seen = [each for each in every if not each.lacks_array] or every
+    failed = next((each for each in seen if each.finding.outcome != "passed"), None)
+    if failed is not None and declared:
+        remedy = f"if there is none, {_advice(name, adapter, there=False)}"
+        return _refuted(bench, check, failed, f"{name} is declared, but {failed.text}; {remedy}")
+    if failed is None and not declared:
+        text = f"{name} is there, and not declared: {_advice(name, adapter, there=True)}"
+        return _undeclared(bench, check, text, [each.scenario for each in seen])
+    fact = None if declared else Remark(text=f"{name} is not there, as declared")
+    return bench.verdict(check, "passed", fact, examples=len(seen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A scenario and its finding."""
+
+    scenario: Scenario
+    finding: Finding
+
+    @property
+    def text(self) -> str:
+        """Description of the finding and its step, empty without a fact."""
+        evidence = self.finding.evidence
+        return "" if evidence is None else message(evidence, self.scenario)
+
+    @property
+    def lacks_array(self) -> bool:
+        """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
+        last = self.scenario.steps[: self.finding.step][-1:]
+        return self.finding.outcome == "unsupported" and any(isinstance(step, Leaf) for step in last)
+
+
+def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, text: str) -> Verdict:
+    """Return the verdict on something that is declared and does not work, unless an operator is to blame."""
+    for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
+        if examine(isolated(name), bench.engine).failed:
+            comment = Remark(text=f"cannot be judged: {name} fails by itself")
+            return bench.verdict(check, "inconclusive", comment, cause=f"operators/{name}")
+    outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
+    verdict = bench.shown(check, Demonstration(seen.scenario, replace(seen.finding, outcome=outcome)), examples=1)
+    return replace(verdict, message=text)
+
+
+def _undeclared(bench: Bench, check: ClaimCheck, text: str, scenarios: Sequence[Scenario]) -> Verdict:
+    """Return the verdict on something that works and is not declared."""
+    verdict = bench.shown(check, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
+    return replace(verdict, message=text, evidence=Evidence(Remark(text=text)), level="SHOULD")
+
+
+def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[str]) -> list[Scenario]:
+    """Return the scenarios that need only these features and operators that the engine has."""
+    return [s for s in scenarios if required_features(s) <= features and s.operators <= engine.operators.keys()]
+
+
+def _advice(name: str, adapter: AnyAdapter, *, there: bool) -> str:
+    """Return advice on how to declare that a feature or dtype is there, or is not."""
+    if name in adapter.lacks:
+        return f"take {name!r} out of lacks"
+    if name in adapter.dtypes:
+        return f"leave {name!r} out of dtypes"
+    if name == "arrays":
+        return f"say `scalars_only = {str(not there).lower()}`"
+    if name == "double_backward" and isinstance(adapter, FunctionalAdapter):
+        return f"say `nests = {str(there).lower()}`"
+    return f"take {name!r} out of lacks" if there else f"put {name!r} into lacks"
+
+
+def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
+    """Return the verdict on a field of the policy.
+
+    Each of its values, the most demanding first, is compared with what the engine does.
+    """
+    name, engine = check.claim.name, bench.engine
+    if not isinstance(engine.adapter, TapeAdapter):
+        return bench.lacks(check, "tape")
+    own = engine.adapter.policy
+    policies = {value: replace(own, **{name: value}) for value in get_args(get_type_hints(Policy)[name])}
+    scenarios = [s for s in check.claim.scenarios if _is_tried(s, engine, policies.values())]
+    if not scenarios:
+        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+    seen = {value: _worst_under(policy, scenarios, engine) for value, policy in policies.items()}
+    agreeing = [value for value, worst in seen.items() if worst.finding.outcome == "passed"]
+    value = getattr(own, name)
+    if value not in agreeing:
+        advised = agreeing and not faults_of_one_backward(engine)
+        other = f"; it does as {name}={agreeing[0]!r} says" if advised else ""
+        return _refuted(bench, check, seen[value], f"the policy says {name}={value!r}, but {seen[value].text}{other}")
+    if agreeing[0] != value:
+        text = f"the policy says {name}={value!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"
+        return _undeclared(bench, check, text, scenarios)
+    return bench.verdict(check, "passed", examples=len(scenarios))
+
+
+def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> _Seen:
+    """Return the scenario with the worst finding if the engine had this policy."""
+    tried = []
+    for scenario in scenarios:
+        lowered = lower(scenario, policy)
+        oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
+        finding = confront(lowered.predictions, observe(scenario, engine), oracle, engine.adapter)
+        tried.append(_Seen(scenario, finding))
+    return min(tried, key=lambda seen: OUTCOMES.index(seen.finding.outcome))
+
+
+def _is_tried(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) -> bool:
+    """Return True if the engine has all that a scenario needs, including errors that are expected under some policy."""
+    adapter = engine.adapter
+    errors = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
+    needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}
+    offered = needed <= adapter.features and scenario.operators <= engine.operators.keys()
+    return offered and not errors & adapter.lacks and not _Seen(scenario, examine(scenario, engine)).lacks_array

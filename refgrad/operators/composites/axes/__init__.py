@@ -1,1 +1,0 @@
-"""Composites along axes: statistics, sorting, scans."""

@@ -1,1 +1,0 @@
-"""Composites that move, select, write, add and join entries."""

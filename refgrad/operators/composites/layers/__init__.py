@@ -1,1 +1,0 @@
-"""Composites that are layers of networks: normalisations, windows, attention, losses."""

@@ -1,0 +1,409 @@
+"""Composites of linear algebra: factorizations, and what they solve.
+
+Matrices have at most three rows (four for a determinant). The formulas are algebraic and search no pivot, so no step
+depends on the entries.
+
+Engines factorize, which adds rounding errors of the size of the largest entries to every entry. The formulas would
+round small entries much less, and no engine could meet such a budget. Therefore the certified steps work in other
+coordinates: rows and columns are multiplied by a reflection whose entries are exact integers up to a divisor, and which
+mixes every entry with the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.composites.contractions import swapped
+from refgrad.operators.operator import Composite, Operators
+
+SCALING, TERMS = 4, 40
+"""Number of squarings, and index of the last term, of the series of the matrix exponential.
+
+exp(A) is exp(A / 16) ** 16. With entries of at most 1.5 and at most three rows, the norm of A / 16 is below 0.29, and
+the remainder of the series, about 0.29 ** 41 / 41!, below 2 ** -235.
+"""
+
+
+def cholesky_gram(ops: Operators, x: Any) -> Any:
+    """Return lower triangular L with L Lᵀ = x xᵀ + 1 and a positive diagonal (Cholesky, Banachiewicz)."""
+    size = x.shape[-2]
+    gram = square(ops, ops.add(ops.matmul(x, swapped(ops, x)), ops.constant(np.eye(size))))
+    lower: Grid = [[ops.multiply(gram[0][0], 0.0)] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i + 1):
+            rest = gram[i][j]
+            for k in range(j):
+                rest = ops.subtract(rest, ops.multiply(lower[i][k], lower[j][k]))
+            lower[i][j] = ops.sqrt(rest) if i == j else ops.divide(rest, lower[j][j])
+    return matrix(ops, lower)
+
+
+def orthogonalized(ops: Operators, x: Any) -> tuple[list[Any], Grid]:
+    """Return the orthonormal columns and the triangular factor with a positive diagonal (modified Gram-Schmidt).
+
+    Raises ValueError for more columns than rows.
+    """
+    rows, columns = x.shape[-2:]
+    if not 0 < columns <= min(rows, LARGEST) or rows > LARGEST + 1:
+        raise ValueError(f"{rows} by {columns} matrices are not written out")
+    before = (slice(None),) * (len(x.shape) - 1)
+    rest = [ops.index(x, index=(*before, j)) for j in range(columns)]
+    zero = ops.multiply(ops.index(x, index=(*before[:-1], 0, 0)), 0.0)
+    basis: list[Any] = []
+    upper: Grid = [[zero] * columns for _ in range(columns)]
+    for i in range(columns):
+        upper[i][i] = ops.sqrt(ops.sum(ops.square(rest[i]), axis=-1))
+        basis.append(ops.divide(rest[i], column(ops, upper[i][i])))
+        for j in range(i + 1, columns):
+            upper[i][j] = ops.sum(ops.multiply(basis[i], rest[j]), axis=-1)
+            rest[j] = ops.subtract(rest[j], ops.multiply(basis[i], column(ops, upper[i][j])))
+    return basis, upper
+
+
+def qr_q(ops: Operators, x: Any) -> Any:
+    """Return orthonormal columns Q with x = Q R."""
+    return ops.stack(*orthogonalized(ops, x)[0], axis=-1)
+
+
+def qr_r(ops: Operators, x: Any) -> Any:
+    """Return triangular R with a positive diagonal and x = Q R."""
+    return matrix(ops, orthogonalized(ops, x)[1])
+
+
+def length(ops: Operators, x: Any, y: Any) -> Any:
+    """Return the length of the vector (x, y)."""
+    return ops.sqrt(ops.add(ops.square(x), ops.square(y)))
+
+
+def half_lengths(ops: Operators, x: Any) -> tuple[Any, Any]:
+    """Return the scale factors of the parts of a 2 by 2 matrix that preserve and that reverse orientation.
+
+    Their sum and the absolute value of their difference are the singular values.
+    """
+    (a, b), (c, d) = square(ops, ops.multiply(x, 0.5), 2)
+    keeping = length(ops, ops.add(a, d), ops.subtract(c, b))
+    reversing = length(ops, ops.subtract(a, d), ops.add(c, b))
+    return keeping, reversing
+
+
+def eigvalsh(ops: Operators, x: Any) -> Any:
+    """Return the eigenvalues of (x + xᵀ) / 2 in increasing order, for up to two rows: mean minus and plus a radius."""
+    grid = square(ops, x, 2)
+    if len(grid) == 1:
+        return ops.reshape(x, shape=x.shape[:-1])
+    (a, b), (c, d) = grid
+    mean = ops.multiply(ops.add(a, d), 0.5)
+    radius = length(ops, ops.multiply(ops.subtract(a, d), 0.5), ops.multiply(ops.add(b, c), 0.5))
+    return ops.stack(ops.subtract(mean, radius), ops.add(mean, radius), axis=-1)
+
+
+def svdvals(ops: Operators, x: Any) -> Any:
+    """Return the singular values of matrices with up to two rows, in decreasing order."""
+    if x.shape[-1] == 1:
+        return ops.abs(ops.reshape(x, shape=x.shape[:-1]))
+    keeping, reversing = half_lengths(ops, x)
+    return ops.stack(ops.add(keeping, reversing), ops.abs(ops.subtract(keeping, reversing)), axis=-1)
+
+
+def matrix_exp(ops: Operators, x: Any) -> Any:
+    """Return the matrix exponential by its series, with scaling and squaring."""
+    size = x.shape[-1]
+    if not 0 < size <= LARGEST:
+        raise ValueError(f"matrices of shape {x.shape} are not written out")
+    one = ops.constant(np.eye(size))
+    scaled = ops.multiply(x, 0.5**SCALING)
+    result = one
+    for term in range(TERMS, 0, -1):
+        result = ops.add(ops.matmul(scaled, ops.divide(result, float(term))), one)
+    for _ in range(SCALING):
+        result = ops.matmul(result, result)
+    return result
+
+
+def frobenius(ops: Operators, x: Any) -> Any:
+    """Return the square root of the sum of squares."""
+    return ops.sqrt(ops.sum(ops.square(x), axis=(-2, -1)))
+
+
+def of_sums(choose: str, axis: int) -> Callable[[Operators, Any], Any]:
+    """Return the norm by the max or min (``choose``) of the sums of absolute values along an axis."""
+    return lambda ops, x: getattr(ops, choose)(ops.sum(ops.abs(x), axis=axis), axis=-1)
+
+
+def of_singular_values(choose: str) -> Callable[[Operators, Any], Any]:
+    """Return the norm that is the largest, the smallest or the sum of the singular values of 2 by 2 matrices."""
+
+    def norm(ops: Operators, x: Any) -> Any:
+        if x.shape[-2:] != (2, 2):
+            raise ValueError(f"the singular values of {x.shape} are not written out")
+        keeping, reversing = half_lengths(ops, x)
+        sum_, difference = ops.add(keeping, reversing), ops.abs(ops.subtract(keeping, reversing))
+        return {"max": sum_, "min": difference}[choose] if choose != "sum" else ops.add(sum_, difference)
+
+    return norm
+
+
+NORMS: Mapping[str, Callable[[Operators, Any], Any]] = MappingProxyType({
+    "fro": frobenius,
+    "1": of_sums("max", -2),
+    "-1": of_sums("min", -2),
+    "inf": of_sums("max", -1),
+    "-inf": of_sums("min", -1),
+    "2": of_singular_values("max"),
+    "-2": of_singular_values("min"),
+    "nuc": of_singular_values("sum"),
+})
+
+
+def matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
+    """Return the norm of each matrix: Frobenius, of column or row sums, or of singular values.
+
+    Raises ValueError for matrices without entries.
+    """
+    if 0 in x.shape[-2:]:
+        raise ValueError("matrices have no entries")
+    return NORMS[order](ops, x)
+
+
+def spread_matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
+    """Return :func:`matrix_norm`, in reflected coordinates if the norm is invariant under reflections."""
+    return matrix_norm(ops, reflected(ops, x) if order in {"2", "-2", "nuc"} else x, order=order)
+
+
+Grid = list[list[Any]]
+Steps = Callable[..., Any]
+LARGEST = 3
+
+REFLECTIONS: Mapping[int, tuple[Any, float]] = MappingProxyType({
+    1: (((1,),), 1.0),
+    2: (((3, 4), (4, -3)), 5.0),
+    3: (((1, -2, -2), (-2, 1, -2), (-2, -2, 1)), 3.0),
+    4: (((1, -1, -1, -1), (-1, 1, -1, -1), (-1, -1, 1, -1), (-1, -1, -1, 1)), 2.0),
+})
+"""Reflections by size: a symmetric matrix of integers, and the divisor that makes it orthogonal."""
+
+
+def reflected(ops: Operators, x: Any, *axes: int) -> Any:
+    """Multiply by a reflection from the left (axis -2) and from the right (axis -1); by default from both sides.
+
+    Raises ValueError if REFLECTIONS has none of that size.
+    """
+    for axis in axes or (-2, -1):
+        if x.shape[axis] not in REFLECTIONS:
+            raise ValueError(f"matrices of shape {x.shape} are not written out")
+        numerators, divisor = REFLECTIONS[x.shape[axis]]
+        factor = ops.constant(np.array(numerators))
+        x = ops.divide(ops.matmul(factor, x) if axis == -2 else ops.matmul(x, factor), divisor)  # noqa: PLR2004 (rows)
+    return x
+
+
+def number(plain: Steps) -> Composite:
+    """Wrap a matrix function that does not change if rows and columns are reflected."""
+    return Composite(lambda ops, x: plain(ops, reflected(ops, x)), plain)
+
+
+def inverse(plain: Steps) -> Composite:
+    """Wrap a matrix function that, like the inverse, exchanges the reflections of rows and of columns."""
+    return Composite(lambda ops, x: reflected(ops, plain(ops, reflected(ops, x))), plain)
+
+
+def solution(plain: Steps) -> Composite:
+    """Wrap a function of a matrix and right-hand sides, whose rows are reflected like those of the matrix."""
+    return Composite(lambda ops, x, y: reflected(ops, plain(ops, reflected(ops, x), reflected(ops, y, -2)), -2), plain)
+
+
+def entries(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
+    """Return the entries of each matrix, as arrays over the stack. Raises ValueError for too large matrices."""
+    rows, columns = x.shape[-2:]
+    if not 0 < rows <= largest + 1 or not 0 < columns <= largest + 1 or min(rows, columns) > largest:
+        raise ValueError(f"matrices of shape {rows, columns} are not written out")
+    before = (slice(None),) * (len(x.shape) - 2)
+    return [[ops.index(x, index=(*before, i, j)) for j in range(columns)] for i in range(rows)]
+
+
+def square(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
+    """Return the entries of square matrices. Raises ValueError for others and for those that are too large."""
+    if x.shape[-1] > largest or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"matrices of shape {x.shape} are not written out")
+    return entries(ops, x, largest)
+
+
+def matrix(ops: Operators, grid: Grid) -> Any:
+    """Stack entries into matrices."""
+    rows = [ops.stack(*row, axis=-1) for row in grid]
+    return ops.stack(*rows, axis=-2)
+
+
+def total(ops: Operators, terms: list[Any]) -> Any:
+    """Return the sum of one or more terms."""
+    result = terms[0]
+    for term in terms[1:]:
+        result = ops.add(result, term)
+    return result
+
+
+def determinant(ops: Operators, grid: Grid) -> Any:
+    """Return the determinant by Laplace expansion along the first row."""
+    if len(grid) == 1:
+        return grid[0][0]
+    terms = [ops.multiply(grid[0][j], cofactor(ops, grid, 0, j)) for j in range(len(grid))]
+    return total(ops, terms)
+
+
+def cofactor(ops: Operators, grid: Grid, i: int, j: int) -> Any:
+    """Return the determinant without row i and column j, times (-1) ** (i + j)."""
+    minor = [row[:j] + row[j + 1 :] for row in grid[:i] + grid[i + 1 :]]
+    value = determinant(ops, minor)
+    return ops.negative(value) if (i + j) % 2 else value
+
+
+def det(ops: Operators, x: Any) -> Any:
+    """Return the determinant of each matrix, of two to four rows. Raises ValueError for others."""
+    if x.shape[-1] == 1:
+        raise ValueError("a single entry is its own determinant")
+    return determinant(ops, square(ops, x, LARGEST + 1))
+
+
+def logabsdet(ops: Operators, x: Any) -> Any:
+    """Return the logarithm of the absolute value of the determinant."""
+    return ops.log(ops.abs(determinant(ops, square(ops, x))))
+
+
+def logdet(ops: Operators, x: Any) -> Any:
+    """Return the logarithm of a positive determinant."""
+    return ops.log(determinant(ops, square(ops, x)))
+
+
+def one_like(ops: Operators, x: Any) -> Any:
+    """Return ones that depend on ``x`` in the graph, with derivative zero."""
+    return ops.add(ops.multiply(x, 0.0), 1.0)
+
+
+def column(ops: Operators, x: Any) -> Any:
+    """Add a last axis of length one."""
+    return ops.reshape(x, shape=(*x.shape, 1))
+
+
+def adjugate(ops: Operators, grid: Grid) -> Any:
+    """Return the transposed cofactors: the inverse times the determinant."""
+    size = len(grid)
+    if size == 1:
+        return one_like(ops, matrix(ops, grid))
+    return matrix(ops, [[cofactor(ops, grid, j, i) for j in range(size)] for i in range(size)])
+
+
+def over_determinant(ops: Operators, numerator: Any, grid: Grid) -> Any:
+    """Divide matrices by determinants."""
+    divisor = determinant(ops, grid)
+    return ops.divide(numerator, ops.reshape(divisor, shape=(*divisor.shape, 1, 1)))
+
+
+def inv(ops: Operators, x: Any) -> Any:
+    """Return the inverse of each matrix: the adjugate over the determinant."""
+    grid = square(ops, x)
+    return over_determinant(ops, adjugate(ops, grid), grid)
+
+
+def solve(ops: Operators, x: Any, y: Any) -> Any:
+    """Return the matrix z with x z = y, by Cramer's rule."""
+    grid = square(ops, x)
+    return over_determinant(ops, ops.matmul(adjugate(ops, grid), y), grid)
+
+
+def solve_vector(ops: Operators, x: Any, y: Any) -> Any:
+    """Return the vector z with x z = y, by Cramer's rule."""
+    return ops.reshape(solve(ops, x, ops.reshape(y, shape=(*y.shape, 1))), shape=y.shape)
+
+
+def spread_solve_vector(ops: Operators, x: Any, y: Any) -> Any:
+    """Return :func:`solve_vector`, computed in reflected coordinates."""
+    right = reflected(ops, ops.reshape(y, shape=(*y.shape, 1)), -2)
+    return ops.reshape(reflected(ops, solve(ops, reflected(ops, x), right), -2), shape=y.shape)
+
+
+def solve_triangular(ops: Operators, x: Any, y: Any, *, upper: bool, unitriangular: bool) -> Any:
+    """Return z with T z = y by substitution; T is a triangle of ``x``, with ones as diagonal if ``unitriangular``."""
+    grid = square(ops, x)
+    size, before = len(grid), (slice(None),) * (len(y.shape) - 2)
+    rows: dict[int, Any] = {}
+    for i in reversed(range(size)) if upper else range(size):
+        row = ops.index(y, index=(*before, i))
+        for j, entry in rows.items():
+            row = ops.subtract(row, ops.multiply(column(ops, grid[i][j]), entry))
+        rows[i] = ops.divide(row, column(ops, one_like(ops, grid[i][i]) if unitriangular else grid[i][i]))
+    return ops.stack(*(rows[i] for i in range(size)), axis=-2)
+
+
+def matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
+    """Return the ``n``-th power of a matrix, which is a power of its inverse if ``n`` is negative."""
+    if not x.shape[-1]:
+        raise ValueError("matrices have no entries")
+    if n < 0:
+        return matrix_power(ops, inv(ops, x), n=-n)
+    if n == 0:
+        return ops.add(ops.multiply(x, 0.0), ops.constant(np.eye(x.shape[-1])))
+    result = x
+    for _ in range(n - 1):
+        result = ops.matmul(result, x)
+    return result
+
+
+def spread_matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
+    """Return :func:`matrix_power`, computed in reflected coordinates if ``n`` is negative."""
+    return reflected(ops, matrix_power(ops, reflected(ops, x), n=n)) if n < 0 else matrix_power(ops, x, n=n)
+
+
+def pinv(ops: Operators, x: Any) -> Any:
+    """Return the pseudoinverse of matrices of full rank: (xᵀ x)⁻¹ xᵀ, or xᵀ (x xᵀ)⁻¹ for more columns than rows."""
+    if x.shape[-1] > x.shape[-2]:
+        return swapped(ops, pinv(ops, swapped(ops, x)))
+    entries(ops, x)
+    return solve(ops, ops.matmul(swapped(ops, x), x), swapped(ops, x))
+
+
+def lstsq(ops: Operators, x: Any, y: Any) -> Any:
+    """Solve least squares by the normal equations. Raises ValueError for more unknowns than equations."""
+    if x.shape[-1] > x.shape[-2]:
+        raise ValueError("more unknowns than equations")
+    entries(ops, x)
+    return solve(ops, ops.matmul(swapped(ops, x), x), ops.matmul(swapped(ops, x), y))
+
+
+def trace(ops: Operators, x: Any, *, offset: int, axes: tuple[int, int]) -> Any:
+    """Return the sum of a diagonal of two axes; ``offset`` selects one off the main diagonal."""
+    return ops.sum(ops.diagonal(x, offset=offset, axes=axes), axis=-1)
+
+
+def mvlgamma(ops: Operators, x: Any, *, p: int) -> Any:
+    """Return the log-gamma function of p dimensions (NIST DLMF 35.3.4); log(pi) / 2 is computed as lgamma(1 / 2)."""
+    total = ops.multiply(ops.lgamma(ops.constant(np.array(0.5))), p * (p - 1) / 2)
+    for number in range(p):
+        total = ops.add(total, ops.lgamma(ops.subtract(x, number / 2)))
+    return total
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "cholesky_gram": Composite(cholesky_gram),
+    "qr_q": Composite(lambda ops, x: reflected(ops, qr_q(ops, reflected(ops, x, -2)), -2), qr_q),
+    "qr_r": Composite(lambda ops, x: qr_r(ops, reflected(ops, x, -2)), qr_r),
+    "eigvalsh": number(eigvalsh),
+    "svdvals": number(svdvals),
+    "matrix_exp": Composite(matrix_exp),
+    "matrix_norm": Composite(spread_matrix_norm, matrix_norm),
+    "det": number(det),
+    "logabsdet": number(logabsdet),
+    "logdet": number(logdet),
+    "inv": inverse(inv),
+    "solve": solution(solve),
+    "solve_vector": Composite(spread_solve_vector, solve_vector),
+    "solve_triangular": Composite(solve_triangular),
+    "matrix_power": Composite(spread_matrix_power, matrix_power),
+    "pinv": inverse(pinv),
+    "lstsq": solution(lstsq),
+    "trace": Composite(trace),
+    "mvlgamma": Composite(mvlgamma),
+})

@@ -1,1 +1,0 @@
-"""Composites of matrices and of sums of products."""

@@ -1,0 +1,330 @@
+"""Composites that move entries without computing with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from refgrad.operators.operator import Composite, Operators, Shape, refuse_size
+
+Pair = tuple[int, int]
+Widths = tuple[Pair, ...]
+
+
+def pad(ops: Operators, x: Any, *, pad_width: Widths, value: float) -> Any:
+    """Pad each axis with ``value`` before and after its entries. Raises ValueError for a scalar."""
+    required(len(x.shape) > 0, "a scalar has nothing around it")
+    return constant_pad(ops, x, pad_width=pad_width, value=value)
+
+
+def constant_pad(ops: Operators, x: Any, *, pad_width: Widths, value: float) -> Any:
+    """Pad each axis with ``value`` before and after its entries; a negative width cuts entries off."""
+    (positions,) = positions_of(x.shape)
+    required(len(pad_width) == len(x.shape), "pad_width needs a pair of widths for each axis")
+    cuts = [(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pad_width, strict=True)]
+    required(all(start <= stop for start, stop in cuts), "more is cut off than there is")
+    cut = positions[tuple(slice(*pair) for pair in cuts)]
+    widths = [(max(0, a), max(0, b)) for a, b in pad_width]
+    return filled(ops, [x], np.pad(cut, widths, constant_values=BLANK) if widths else cut, value)
+
+
+def pad_by_copies(positions: Positions, *, pad_width: Widths, mode: Literal["reflect", "edge", "wrap"]) -> Positions:
+    """Pad each axis with copies of entries: mirrored without the border, of the border, or from the other side."""
+    required(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
+    room = {"reflect": -1, "edge": 1 << 30, "wrap": 0}[mode]
+    for length, pair in zip(positions.shape, pad_width, strict=True):
+        required(min(pair) >= 0 and max(pair) <= length + room and (length > 0 or mode != "edge"), "too wide a border")
+    return np.pad(positions, pad_width, mode=mode) if pad_width else positions
+
+
+def repeat(positions: Positions, *, repeats: int | tuple[int, ...], axis: int | None) -> Positions:
+    """Repeat every entry of an axis several times in a row."""
+    return np.repeat(positions, repeats, axis=axis)
+
+
+def roll(positions: Positions, *, axis: Any, shift: Any) -> Positions:
+    """Shift entries along axes; those moved beyond one end come back at the other."""
+    return np.roll(positions, shift, axis)
+
+
+def moveaxis(positions: Positions, *, source: Any, destination: Any) -> Positions:
+    """Move axes to other positions; the others keep their order."""
+    return np.moveaxis(positions, source, destination)
+
+
+def diagonal(positions: Positions, *, offset: int, axes: Pair) -> Positions:
+    """Return a diagonal of two axes as a new last axis; ``offset`` counts to the right, or down if negative."""
+    return np.diagonal(positions, offset, *axes)
+
+
+def diag_embed(positions: Positions, *, offset: int, axes: Pair) -> Positions:
+    """Return matrices with the last axis as diagonal; their rows and columns are ``axes`` of the result."""
+    length = positions.shape[-1]
+    result = blanks(*positions.shape[:-1], length + abs(offset), length + abs(offset))
+    rows = np.arange(length) + max(0, -offset)
+    result[..., rows, rows + offset] = positions
+    return np.moveaxis(result, (-2, -1), axes)
+
+
+def diag(positions: Positions, *, k: int) -> Positions:
+    """Return the matrix with a vector as its diagonal, or the diagonal of a matrix."""
+    if positions.ndim == 1:
+        return diag_embed(positions, offset=k, axes=(0, 1))
+    required(positions.ndim == 2, "diag takes a vector or a matrix")  # noqa: PLR2004 (the rank of a matrix)
+    return np.diagonal(positions, k)
+
+
+def tril(positions: Positions, *, k: int) -> Positions:
+    """Keep the entries on and below a diagonal of the last two axes; the others are BLANK."""
+    required(positions.ndim > 1, "there are no rows and columns")
+    return np.where(np.tri(positions.shape[-2], positions.shape[-1], k, dtype=bool), positions, BLANK)
+
+
+def triu(positions: Positions, *, k: int) -> Positions:
+    """Keep the entries on and above a diagonal of the last two axes; the others are BLANK."""
+    required(positions.ndim > 1, "there are no rows and columns")
+    return np.where(np.tri(positions.shape[-2], positions.shape[-1], k - 1, dtype=bool), BLANK, positions)
+
+
+def flatten(positions: Positions, *, start_dim: int, end_dim: int) -> Positions:
+    """Merge the axes from ``start_dim`` to ``end_dim``; a scalar becomes a vector."""
+    rank = max(1, positions.ndim)
+    required(-rank <= min(start_dim, end_dim) and max(start_dim, end_dim) < rank, "there is no such axis")
+    start, end = start_dim % rank, end_dim % rank
+    required(start <= end, "the last axis comes before the first")
+    middle = prod(positions.shape[start : end + 1])
+    return positions.reshape(*positions.shape[:start], middle, *positions.shape[end + 1 :])
+
+
+def unflatten(positions: Positions, *, axis: int, sizes: tuple[int, ...]) -> Positions:
+    """Split an axis into several, one length of which may be -1, to be inferred."""
+    required(len(sizes) > 0, "an axis becomes at least one")
+    axis %= positions.ndim
+    inner = np.empty(positions.shape[axis]).reshape(sizes).shape
+    return positions.reshape(*positions.shape[:axis], *inner, *positions.shape[axis + 1 :])
+
+
+def expand(positions: Positions, *, shape: tuple[int, ...]) -> Positions:
+    """Broadcast to ``shape``, in which -1 keeps a length."""
+    have = (*(-1,) * (len(shape) - positions.ndim), *positions.shape)
+    required(len(have) == len(shape), "an axis is missing")
+    return np.broadcast_to(positions, [h if n == -1 else n for n, h in zip(shape, have, strict=True)])
+
+
+def broadcast_arrays(*arrays: Positions) -> Positions:
+    """Broadcast all arrays to one shape, and stack them."""
+    return np.stack(np.broadcast_arrays(*arrays))
+
+
+def meshgrid(*arrays: Positions, indexing: Literal["xy", "ij"]) -> Positions:
+    """Return the coordinates of a grid, one array for each vector, in a stack."""
+    required(all(x.ndim == 1 for x in arrays), "the coordinates of an axis are a vector")
+    refuse_size(len(arrays) * prod(x.size for x in arrays))
+    return np.stack(np.meshgrid(*arrays, indexing=indexing))
+
+
+def block_diag(*arrays: Positions) -> Positions:
+    """Return the block-diagonal matrix of the arrays; vectors are rows."""
+    required(all(x.ndim < 3 for x in arrays), "a block is a matrix")  # noqa: PLR2004 (the rank of a matrix is two)
+    blocks = [np.atleast_2d(x) for x in arrays]
+    result = blanks(*(sum(x.shape[i] for x in blocks) for i in (0, 1)))
+    row = column = 0
+    for x in blocks:
+        result[row : row + x.shape[0], column : column + x.shape[1]] = x
+        row, column = row + x.shape[0], column + x.shape[1]
+    return result
+
+
+def part_of(parts: Sequence[Positions], part: int) -> Positions:
+    """Return the part with index ``part``. Raises ValueError if there is none."""
+    required(-len(parts) <= part < len(parts), f"there are {len(parts)} parts, and none is number {part}")
+    return parts[part]
+
+
+def array_split(positions: Positions, *, axis: int, sections: int, part: int) -> Positions:
+    """Return one of ``sections`` parts of an axis; the first are longer by one if they cannot be equal."""
+    return part_of(np.array_split(positions, sections, axis), part)
+
+
+def split_at(positions: Positions, *, axis: int, points: tuple[int, ...], part: int) -> Positions:
+    """Return one of the parts of an axis that is split before each of the points."""
+    return part_of(np.split(positions, points, axis), part)
+
+
+def split_by_size(positions: Positions, *, axis: int, size: int, part: int) -> Positions:
+    """Return one of the parts of length ``size``, the last of which may be shorter; an empty axis is one part."""
+    points = range(size, positions.shape[axis], size)
+    return part_of(np.split(positions, list(points), axis), part)
+
+
+def chunk(positions: Positions, *, axis: int, chunks: int, part: int) -> Positions:
+    """Return one of at most ``chunks`` parts of length ceil(n / chunks), where n is the length of the axis."""
+    if positions.shape[axis] == 0:
+        return part_of([positions] * chunks, part)
+    return split_by_size(positions, axis=axis, size=-(-positions.shape[axis] // chunks), part=part)
+
+
+def unstack(positions: Positions, *, axis: int, position: int) -> Positions:
+    """Return one of the arrays that are stacked along an axis."""
+    picked: Positions = np.take(positions, position, axis)
+    return picked
+
+
+def pixel_shuffle(positions: Positions, *, factor: int) -> Positions:
+    """Move channels into blocks of ``factor`` by ``factor`` pixels."""
+    *lead, channels, height, width = positions.shape
+    required(channels % factor**2 == 0, "the channels do not fill blocks")
+    blocks = positions.reshape(*lead, channels // factor**2, factor, factor, height, width)
+    n = len(lead)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return blocks.transpose(order).reshape(*lead, channels // factor**2, height * factor, width * factor)
+
+
+def pixel_unshuffle(positions: Positions, *, factor: int) -> Positions:
+    """Move blocks of ``factor`` by ``factor`` pixels into channels."""
+    *lead, channels, height, width = positions.shape
+    required(height % factor == width % factor == 0, "blocks do not fill the picture")
+    blocks = positions.reshape(*lead, channels, height // factor, factor, width // factor, factor)
+    n = len(lead)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return blocks.transpose(order).reshape(*lead, channels * factor**2, height // factor, width // factor)
+
+
+def channel_shuffle(positions: Positions, *, groups: int) -> Positions:
+    """Reorder channels by taking one from each group in turn."""
+    lead, channels, *rest = positions.shape
+    required(channels % groups == 0, "the channels do not fill groups")
+    return positions.reshape(lead, groups, channels // groups, *rest).swapaxes(1, 2).reshape(positions.shape)
+
+
+Positions: TypeAlias = npt.NDArray[np.intp]
+
+BLANK: Final = -1
+"""Index of an entry that is not copied from anywhere."""
+
+
+def blanks(*shape: int) -> Positions:
+    """Return an array of BLANK. Raises ValueError if it is too large."""
+    refuse_size(prod(shape))
+    return np.full(shape, BLANK)
+
+
+def positions_of(*shapes: Shape) -> list[Positions]:
+    """Return arrays of these shapes that hold the flat indices of their entries, counted on from array to array."""
+    ends = np.cumsum([0, *map(prod, shapes)])
+    return [np.arange(end, end + prod(shape)).reshape(shape) for end, shape in zip(ends, shapes, strict=False)]
+
+
+def copied(ops: Operators, arrays: Sequence[Any], positions: Positions) -> Any:
+    """Return the entries of ``arrays`` at the indices ``positions``, counted as by :func:`places_of`."""
+    flat = [ops.reshape(x, shape=(prod(x.shape),)) for x in arrays]
+    entries = flat[0] if len(flat) == 1 else ops.concatenate(*flat, axis=0)
+    return ops.reshape(ops.take(entries, axis=0, indices=_flat(positions)), shape=positions.shape)
+
+
+def filled(ops: Operators, arrays: Sequence[Any], positions: Positions, value: float = 0.0) -> Any:
+    """Return :func:`copied`, with ``value`` wherever ``positions`` are BLANK."""
+    there = positions != BLANK
+    kept = copied(ops, arrays, positions[there])
+    spread = ops.add_at(kept, shape=(positions.size,), index=(_flat(np.flatnonzero(there)),))
+    result = ops.reshape(spread, shape=positions.shape)
+    return result if value == 0 else ops.where(ops.constant(there), result, value)
+
+
+def moved(rule: Callable[..., Any]) -> Composite:
+    """Return the composite that rearranges the entries of one array as ``rule`` rearranges their indices."""
+
+    def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
+        (positions,) = positions_of(x.shape)
+        return copied(ops, [x], np.asarray(rule(positions, **attributes)))
+
+    return Composite(forward)
+
+
+def moved_between_zeros(rule: Callable[..., Any]) -> Composite:
+    """Return the composite of :func:`moved`, with zeros wherever ``rule`` returns BLANK."""
+
+    def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
+        (positions,) = positions_of(x.shape)
+        return filled(ops, [x], np.asarray(rule(positions, **attributes)))
+
+    return Composite(forward)
+
+
+def joined(rule: Callable[..., Any]) -> Composite:
+    """Return the composite that rearranges the entries of several arrays as ``rule`` rearranges their indices."""
+
+    def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
+        positions = positions_of(*(x.shape for x in arrays))
+        return copied(ops, arrays, np.asarray(rule(*positions, **attributes)))
+
+    return Composite(forward)
+
+
+def joined_between_zeros(rule: Callable[..., Any]) -> Composite:
+    """Return the composite of :func:`joined`, with zeros wherever ``rule`` returns BLANK."""
+
+    def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
+        positions = positions_of(*(x.shape for x in arrays))
+        return filled(ops, arrays, np.asarray(rule(*positions, **attributes)))
+
+    return Composite(forward)
+
+
+def required(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is required, as in assert)
+    """Raise ValueError with the message ``problem`` unless ``condition`` is true."""
+    if not condition:
+        raise ValueError(problem)
+
+
+def _flat(positions: Positions) -> tuple[int, ...]:
+    return tuple(positions.ravel().tolist())
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "pad": Composite(pad),
+    "constant_pad": Composite(constant_pad),
+    "pad_by_copies": moved(pad_by_copies),
+    "tile": moved(lambda positions, *, reps: np.tile(positions, reps)),
+    "repeat": moved(repeat),
+    "repeat_interleave": moved(repeat),
+    "roll": moved(roll),
+    "moveaxis": moved(moveaxis),
+    "swapaxes": moved(lambda positions, *, axis1, axis2: np.swapaxes(positions, axis1, axis2)),
+    "rot90": moved(lambda positions, *, k, axes: np.rot90(positions, k, axes)),
+    "fliplr": moved(np.fliplr),
+    "flipud": moved(np.flipud),
+    "diagonal": moved(diagonal),
+    "diag": moved_between_zeros(diag),
+    "diag_embed": moved_between_zeros(diag_embed),
+    "tril": moved_between_zeros(tril),
+    "triu": moved_between_zeros(triu),
+    "ravel": moved(np.ravel),
+    "flatten": moved(flatten),
+    "unflatten": moved(unflatten),
+    "squeeze_all": moved(np.squeeze),
+    "atleast_1d": moved(np.atleast_1d),
+    "atleast_2d": moved(np.atleast_2d),
+    "atleast_3d": moved(np.atleast_3d),
+    "expand": moved(expand),
+    "broadcast_arrays": joined(broadcast_arrays),
+    "meshgrid": joined(meshgrid),
+    "hstack": joined(lambda *arrays: np.hstack(arrays)),
+    "vstack": joined(lambda *arrays: np.vstack(arrays)),
+    "dstack": joined(lambda *arrays: np.dstack(arrays)),
+    "column_stack": joined(lambda *arrays: np.column_stack(arrays)),
+    "block_diag": joined_between_zeros(block_diag),
+    "array_split": moved(array_split),
+    "split_at": moved(split_at),
+    "split_by_size": moved(split_by_size),
+    "chunk": moved(chunk),
+    "unstack": moved(unstack),
+    "pixel_shuffle": moved(pixel_shuffle),
+    "pixel_unshuffle": moved(pixel_unshuffle),
+    "channel_shuffle": moved(channel_shuffle),
+})

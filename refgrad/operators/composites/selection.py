@@ -1,0 +1,303 @@
+"""Composites that select entries by a condition or an index, and those that write to selected entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.composites.movement import (
+    BLANK,
+    Positions,
+    copied,
+    filled,
+    joined,
+    moved,
+    positions_of,
+    required,
+)
+from refgrad.operators.operator import Composite, Operators
+from refgrad.operators.structures.shapes import numpy_index
+
+
+def take_along_axis(positions: Positions, *, axis: int, indices: Any) -> Positions:
+    """Return, for every line along ``axis``, the entries at indices of its own."""
+    return np.take_along_axis(positions, _integers(indices, positions), axis)
+
+
+def gather(positions: Positions, *, axis: int, indices: Any) -> Positions:
+    """Return :func:`take_along_axis`, of the first lines only if there are fewer lines of indices."""
+    chosen = _integers(indices, positions)
+    if positions.ndim == 0:
+        return positions[..., None].take(chosen)
+    axis %= positions.ndim
+    required(
+        all(n <= m for i, (n, m) in enumerate(zip(chosen.shape, positions.shape, strict=True)) if i != axis),
+        "there are more lines of indices than of entries",
+    )
+    fewer = tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(chosen.shape))
+    return np.take_along_axis(positions[fewer], chosen, axis)
+
+
+def index_select(positions: Positions, *, axis: int, indices: tuple[int, ...]) -> Positions:
+    """Return the entries of an axis at indices; a scalar counts as an axis of length one."""
+    if positions.ndim == 0:
+        required(len(indices) == 1, "a scalar has one entry")
+        return positions[..., None].take(indices).reshape(())
+    return np.take(positions, np.asarray(indices, dtype=np.intp), axis)
+
+
+def take_flat(positions: Positions, *, indices: Any) -> Positions:
+    """Return the entries at indices in row-major order, in the shape of the indices."""
+    return positions.ravel().take(np.asarray(indices, dtype=np.intp))
+
+
+def select(positions: Positions, *, axis: int, position: int) -> Positions:
+    """Return one entry of an axis, without the axis."""
+    picked: Positions = np.take(positions, position, axis)
+    return picked
+
+
+def narrow(positions: Positions, *, axis: int, start: int, length: int) -> Positions:
+    """Return ``length`` entries of an axis; a negative ``start`` counts from its end."""
+    have = positions.shape[axis]
+    required(-have <= start <= have, "the start lies outside of the axis")
+    start = start % have if start < 0 else start
+    required(start + length <= have, "the axis is too short")
+    return np.take(positions, range(start, start + length), axis)
+
+
+def compress(positions: Positions, *, axis: int | None, condition: tuple[bool, ...]) -> Positions:
+    """Return the entries of an axis where the condition is true."""
+    return np.compress(np.asarray(condition, dtype=bool), positions, axis)
+
+
+def masked_select(positions: Positions, *, mask: Any) -> Positions:
+    """Return the entries where the mask is true, after broadcasting the two."""
+    truths = np.asarray(mask, dtype=bool)
+    required(truths.size > 0 or positions.size == 0, "the mask has no entries")
+    shape = np.broadcast_shapes(positions.shape, truths.shape)
+    picked: Positions = np.broadcast_to(positions, shape)[np.broadcast_to(truths, shape)]
+    return picked
+
+
+def boolean_index(positions: Positions, *, mask: Any) -> Positions:
+    """Return the entries where a mask of the first axes is true; those axes become one."""
+    truths = np.asarray(mask, dtype=bool)
+    required(truths.size > 0, "the mask has no entries")
+    picked: Positions = positions[truths]
+    return picked
+
+
+def delete(positions: Positions, *, axis: int | None, position: int) -> Positions:
+    """Return all entries of an axis but one."""
+    return np.delete(positions, position, axis)
+
+
+def insert(ops: Operators, x: Any, *, axis: int | None, position: int, value: float) -> Any:
+    """Insert ``value`` before an entry of an axis."""
+    (positions,) = positions_of(x.shape)
+    return filled(ops, [x], np.insert(positions, position, BLANK, axis), value)
+
+
+def masked_fill(ops: Operators, x: Any, mask: Any, *, value: float) -> Any:
+    """Return ``value`` where the mask is true, and the entries elsewhere."""
+    return ops.where(mask, value, x)
+
+
+def masked_nan_to_num(ops: Operators, x: Any, mask: Any, *, nan: float) -> Any:
+    """Return ``nan`` where the mask is true, and the entries elsewhere: ``nan_to_num`` of a masked array."""
+    return ops.where(mask, nan, x)
+
+
+def where_number(ops: Operators, condition: Any, x: Any, *, value: float) -> Any:
+    """Return the entries where the condition is true, and ``value`` elsewhere."""
+    return ops.where(condition, x, value)
+
+
+def index_fill(ops: Operators, x: Any, *, axis: int, indices: tuple[int, ...], value: float) -> Any:
+    """Return ``value`` at indices of an axis, and the entries elsewhere."""
+    (positions,) = positions_of(x.shape)
+    positions = positions.reshape(x.shape or (1,))
+    lines: list[Any] = [slice(None)] * positions.ndim
+    lines[axis] = np.asarray(indices, dtype=np.intp)
+    positions[tuple(lines)] = BLANK
+    return filled(ops, [x], positions.reshape(x.shape), value)
+
+
+def _integers(indices: Any, positions: Positions) -> Positions:
+    chosen = np.asarray(indices, dtype=np.intp)
+    required(chosen.ndim == positions.ndim, "indices and array have different ranks")
+    return chosen
+
+
+Targets = Callable[..., tuple[Positions, Positions]]
+
+
+def written(targets: Targets) -> Composite:
+    """Return the composite that writes entries: ``targets(x, source, …)`` returns the indices written to and read."""
+
+    def rule(x: Positions, source: Positions, **attributes: Any) -> Positions:
+        to, origin = targets(x, source, **attributes)
+        required(np.unique(to).size == to.size, "an entry is written twice")
+        result = x.copy()
+        result.reshape(-1)[to.ravel()] = origin.ravel()
+        return result
+
+    return joined(rule)
+
+
+def added(targets: Targets) -> Composite:
+    """Return the composite that adds entries, scaled by ``alpha`` if it has that attribute; duplicates accumulate."""
+
+    def forward(ops: Operators, x: Any, source: Any, *, alpha: float = 1.0, **attributes: Any) -> Any:
+        to, origin = targets(*positions_of(x.shape, source.shape), **attributes)
+        summands = copied(ops, [source], origin.ravel() - prod(x.shape))
+        spread = ops.add_at(summands, shape=(prod(x.shape),), index=(tuple(to.ravel().tolist()),))
+        spread = ops.reshape(spread, shape=x.shape)
+        return ops.add(x, spread if alpha == 1 else ops.multiply(spread, alpha))
+
+    return Composite(forward)
+
+
+def written_or_added(targets: Targets) -> Composite:
+    """Return the composite that adds entries with the attribute ``accumulate``, and writes them without."""
+
+    def forward(ops: Operators, x: Any, source: Any, *, accumulate: bool, **attributes: Any) -> Any:
+        way = added(targets) if accumulate else written(targets)
+        return way.forward(ops, x, source, **attributes)
+
+    return Composite(forward)
+
+
+def reduced(targets: Targets) -> Composite:
+    """Return the composite that combines all entries written to one index by the operator ``reduce``.
+
+    Indices with the same number of entries are reduced together, so that no neutral element is needed.
+    """
+
+    def forward(ops: Operators, x: Any, source: Any, *, reduce: str, include_self: bool, **attributes: Any) -> Any:
+        x_positions, source_positions = positions_of(x.shape, source.shape)
+        to, origin = targets(x_positions, source_positions, **attributes)
+        goals, origins = to.ravel(), origin.ravel()
+        groups: dict[int, list[list[int]]] = {}
+        order: dict[int, list[int]] = {}
+        for position in range(x_positions.size):
+            contributions = origins[goals == position].tolist()
+            if include_self or not contributions:
+                contributions = [position, *contributions]
+            groups.setdefault(len(contributions), []).append(contributions)
+            order.setdefault(len(contributions), []).append(position)
+        if not groups:
+            return copied(ops, [x, source], x_positions)
+        parts = [getattr(ops, reduce)(copied(ops, [x, source], np.asarray(g)), axis=(1,)) for g in groups.values()]
+        together = parts[0] if len(parts) == 1 else ops.concatenate(*parts, axis=0)
+        positions = np.argsort([position for group in order.values() for position in group])
+        return ops.reshape(copied(ops, [together], positions), shape=x.shape)
+
+    return Composite(forward)
+
+
+def along_axis(x: Positions, source: Positions, *, axis: int, indices: Any) -> tuple[Positions, Positions]:
+    """Map each line of the source along ``axis`` to indices of its own, in the first lines of the array."""
+    chosen = np.asarray(indices, dtype=np.intp)
+    required(chosen.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
+    if x.ndim == 0:
+        x, source, chosen = x.reshape(1), source.reshape(1), chosen.reshape(1)
+    lines = tuple(slice(None) if i == axis % x.ndim else slice(n) for i, n in enumerate(chosen.shape))
+    target = x[lines]
+    fits = all(n == m for i, (n, m) in enumerate(zip(target.shape, chosen.shape, strict=True)) if i != axis % x.ndim)
+    required(fits, "there are more lines of indices than of entries")
+    return np.take_along_axis(target, chosen, axis), source
+
+
+def rows(x: Positions, source: Positions, *, axis: int, indices: tuple[int, ...]) -> tuple[Positions, Positions]:
+    """Map the entries of an axis of the source to indices of that axis of the array."""
+    if x.ndim == 0:
+        x, source = x.reshape(1), source.reshape(-1)
+    to = np.take(x, np.asarray(indices, dtype=np.intp), axis)
+    required(to.shape == source.shape, "there are not as many sources as indices")
+    return to, source
+
+
+def first_rows(x: Positions, source: Positions, *, indices: Any) -> tuple[Positions, Positions]:
+    """Map the source, broadcast if needed, to indices of the first axis."""
+    required(x.ndim > 0, "there is no first axis")
+    to = x[np.asarray(indices, dtype=np.intp)]
+    return to, np.broadcast_to(source, to.shape)
+
+
+def at_index(x: Positions, source: Positions, *, index: tuple[Any, ...]) -> tuple[Positions, Positions]:
+    """Map the source, broadcast if needed, to ``x[index]``."""
+    to = x[(*numpy_index(index), ...)]
+    return to, np.broadcast_to(source, to.shape)
+
+
+def flat(x: Positions, source: Positions, *, indices: Any) -> tuple[Positions, Positions]:
+    """Map the source to indices of the array in row-major order."""
+    chosen = np.asarray(indices, dtype=np.intp).reshape(source.shape)
+    return x.ravel().take(chosen), source
+
+
+def masked(x: Positions, source: Positions, *, mask: Any) -> tuple[Positions, Positions]:
+    """Map the first entries of the source, in order, to where the mask, broadcast to the array, is true."""
+    truths = np.asarray(mask, dtype=bool)
+    required(truths.size > 0 or x.size == 0, "the mask has no entries")
+    to = x[np.broadcast_to(truths, x.shape)] if x.size else x.ravel()
+    required(source.size >= to.size, "there are fewer sources than entries to replace")
+    return to, source.ravel()[: to.size]
+
+
+def sliced(x: Positions, source: Positions, *, axis: int, start: int, step: int) -> tuple[Positions, Positions]:
+    """Map the entries of an axis of the source to every ``step``-th index of that axis, from ``start``."""
+    required(-x.shape[axis] <= start < x.shape[axis], "the start lies outside of the axis")
+    start %= x.shape[axis]
+    picked = range(start, x.shape[axis], step)
+    to = np.take(x, picked, axis)
+    required(to.shape == source.shape, "there are not as many sources as indices")
+    return to, source
+
+
+def selected(x: Positions, source: Positions, *, axis: int, position: int) -> tuple[Positions, Positions]:
+    """Map the first entry of an axis of the source to one index of that axis."""
+    return np.take(x, position, axis), np.take(source, 0, axis)
+
+
+def diagonal(x: Positions, source: Positions, *, offset: int, axes: tuple[int, int]) -> tuple[Positions, Positions]:
+    """Map a diagonal of two axes of the source to that diagonal of the array."""
+    return np.diagonal(x, offset, *axes), np.diagonal(source, offset, *axes)
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "take_along_axis": moved(take_along_axis),
+    "gather": moved(gather),
+    "index_select": moved(index_select),
+    "take_flat": moved(take_flat),
+    "select": moved(select),
+    "narrow": moved(narrow),
+    "compress": moved(compress),
+    "masked_select": moved(masked_select),
+    "boolean_index": moved(boolean_index),
+    "delete": moved(delete),
+    "insert": Composite(insert),
+    "masked_fill": Composite(masked_fill),
+    "masked_nan_to_num": Composite(masked_nan_to_num),
+    "where_number": Composite(where_number),
+    "index_fill": Composite(index_fill),
+    "scatter": written(along_axis),
+    "scatter_add": added(along_axis),
+    "scatter_reduce": reduced(along_axis),
+    "index_add": added(rows),
+    "index_copy": written(rows),
+    "index_reduce": reduced(rows),
+    "index_put": written_or_added(first_rows),
+    "set_at": written(at_index),
+    "put": written_or_added(flat),
+    "masked_scatter": written(masked),
+    "slice_scatter": written(sliced),
+    "select_scatter": written(selected),
+    "diagonal_scatter": written(diagonal),
+})

@@ -1,0 +1,373 @@
+"""Composites over sliding windows: convolutions, unfolding, and pooling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from refgrad.operators.operator import Composite, Operators, refuse_size
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """A window of ``size`` entries that slides along one axis.
+
+    ``output_padding`` lengthens the output of a transposed convolution at its end. Raises ValueError for strides and
+    dilations below one, and paddings below zero.
+    """
+
+    size: int
+    stride: int = 1
+    padding: int = 0
+    dilation: int = 1
+    output_padding: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a stride or dilation below one, or a negative padding."""
+        if min(self.stride, self.dilation) < 1 or min(self.padding, self.output_padding) < 0:
+            raise ValueError(f"a stride and a dilation are at least 1, and paddings are at least 0: {self}")
+
+    @property
+    def extent(self) -> int:
+        """Number of entries that a window spans, including gaps."""
+        return self.dilation * (self.size - 1) + 1
+
+    def count(self, length: int, *, ceil: bool = False) -> int:
+        """Return the number of windows on an axis of ``length`` entries.
+
+        With ``ceil``, the last window may reach beyond the padding, but has to begin before the padding at the end.
+        Source: PyTorch, the documentation of Conv1d and of MaxPool1d. Raises ValueError if no window fits.
+        """
+        room = length + 2 * self.padding - self.extent
+        if room < 0 or length < 1 or self.size < 1:
+            raise ValueError(f"no window of {self.extent} fits into {length} entries")
+        if not ceil:
+            return room // self.stride + 1
+        count = -(-room // self.stride) + 1
+        return count - 1 if (count - 1) * self.stride >= length + self.padding else count
+
+    def indices(self, count: int) -> tuple[tuple[int, ...], ...]:
+        """Return the indices of each window's entries in the padded array."""
+        refuse_size(count * self.size)
+        return tuple(tuple(i * self.stride + k * self.dilation for k in range(self.size)) for i in range(count))
+
+    def inside(self, number: int, length: int) -> slice:
+        """Return the slice of the array without padding that the window ``number`` covers."""
+        start = number * self.stride - self.padding
+        stop = min(start + self.extent, length)
+        return slice(start + -(min(start, 0) // self.dilation) * self.dilation, stop, self.dilation)
+
+
+def padded(ops: Operators, x: Any, axis: int, before: int, after: int) -> Any:
+    """Add zeros before and after the entries of an axis."""
+    ends = [ops.constant(np.zeros((*x.shape[:axis], n, *x.shape[axis + 1 :]))) for n in (before, after)]
+    parts = [part for part in (ends[0], x, ends[1]) if part.shape[axis]]
+    return ops.concatenate(*parts, axis=axis) if len(parts) > 1 else x
+
+
+def windowed(ops: Operators, x: Any, slidings: Sequence[Sliding]) -> Any:
+    """Return the windows of the last axes; each of these axes is replaced by two, windows and their entries."""
+    first = len(x.shape) - len(slidings)
+    for number, sliding in enumerate(slidings):
+        axis = first + 2 * number
+        count = sliding.count(x.shape[axis])
+        x = padded(ops, x, axis, sliding.padding, sliding.padding)
+        x = ops.take(x, axis=axis, indices=sliding.indices(count))
+    return x
+
+
+def stacked(x: Any, spatial: int) -> tuple[int, ...]:
+    """Return the shape of ``x`` as (batch, channels, ...). Raises ValueError for other ranks and for no entries."""
+    if not spatial + 1 <= len(x.shape) <= spatial + 2 or 0 in x.shape:
+        raise ValueError(f"{x.shape} is no shape of channels with {spatial} axes")
+    return x.shape if len(x.shape) == spatial + 2 else (1, *x.shape)
+
+
+def convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequence[Sliding]) -> Any:
+    """Return the sums over windows of ``x`` (…, c, *L) times ``weight`` (o, c / groups, *K), plus ``bias`` (o)."""
+    spatial = len(slidings)
+    batch, channels, *_ = shape = stacked(x, spatial)
+    out, depth = weight.shape[:2]
+    if 0 in weight.shape or channels % depth or out % (channels // depth):
+        raise ValueError(f"{channels} channels do not fall into groups of {depth}")
+    groups, size = channels // depth, math.prod(weight.shape[1:])
+    windows = windowed(ops, ops.reshape(x, shape=shape), slidings)
+    counts = windows.shape[2::2]
+    positions, entries = [2 + 2 * i for i in range(spatial)], [3 + 2 * i for i in range(spatial)]
+    windows = ops.reshape(windows, shape=(batch, groups, depth, *windows.shape[2:]))
+    rows = ops.transpose(windows, axes=(0, 1, *(1 + i for i in positions), 2, *(1 + i for i in entries)))
+    rows = ops.reshape(rows, shape=(batch, groups, math.prod(counts), size))
+    columns = ops.transpose(ops.reshape(weight, shape=(groups, out // groups, size)), axes=(0, 2, 1))
+    result = ops.transpose(ops.matmul(rows, columns), axes=(0, 1, 3, 2))
+    result = ops.reshape(result, shape=(batch, out, *counts))
+    result = ops.add(result, ops.reshape(bias, shape=(out, *(1 for _ in counts))))
+    return ops.reshape(result, shape=(*x.shape[: len(x.shape) - spatial - 1], out, *counts))
+
+
+def conv1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Return the cross-correlation along the last axis; the number of groups follows from the channels."""
+    return convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
+
+
+def conv2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Return the cross-correlation along the last two axes; the number of groups follows from the channels."""
+    return convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
+
+
+def slidings_of(numbers: Mapping[str, int], sizes: Sequence[int]) -> tuple[Sliding, Sliding]:
+    """Return the sliding windows along the height and the width."""
+    height, width = sizes
+    both = {name: numbers[name] for name in ("dilation", "output_padding") if name in numbers}
+    return (
+        Sliding(height, numbers["stride_h"], numbers["padding_h"], **both),
+        Sliding(width, numbers["stride_w"], numbers["padding_w"], **both),
+    )
+
+
+def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequence[Sliding]) -> Any:
+    """Add every entry of ``x`` (…, c, *L) times ``weight`` (c, o / groups, *K) to its window, plus ``bias`` (o)."""
+    spatial = len(slidings)
+    batch, channels, *counts = shape = stacked(x, spatial)
+    depth, out = weight.shape[1], bias.shape[0]
+    if 0 in (*weight.shape, out) or out % depth or channels % (out // depth):
+        raise ValueError(f"{out} channels do not fall into groups of {depth}")
+    if any(sliding.output_padding >= max(sliding.stride, sliding.dilation) for sliding in slidings):
+        raise ValueError("the output is padded by less than a stride or a dilation")
+    groups = out // depth
+    rows = ops.reshape(x, shape=(batch, groups, channels // groups, math.prod(counts)))
+    columns = ops.reshape(weight, shape=(groups, channels // groups, math.prod(weight.shape[1:])))
+    windows = ops.matmul(ops.transpose(rows, axes=(0, 1, 3, 2)), columns)
+    windows = ops.reshape(windows, shape=(batch, groups, *counts, depth, *weight.shape[2:]))
+    positions, entries = range(2, 2 + spatial), range(3 + spatial, 3 + 2 * spatial)
+    order = [axis for pair in zip(positions, entries, strict=True) for axis in pair]
+    windows = ops.transpose(windows, axes=(0, 1, 2 + spatial, *order))
+    windows = ops.reshape(windows, shape=(batch, out, *(windows.shape[3:])))
+    result = _added_up(ops, windows, slidings)
+    result = ops.add(result, ops.reshape(bias, shape=(out, *(1 for _ in counts))))
+    return ops.reshape(result, shape=(*x.shape[: len(x.shape) - len(shape[1:])], *result.shape[1:]))
+
+
+def _added_up(ops: Operators, windows: Any, slidings: Sequence[Sliding]) -> Any:
+    """Add windows (b, o, L₁, K₁, L₂, K₂ …) at their positions, and cut off the padding."""
+    lead, counts, spatial = windows.shape[:2], windows.shape[2::2], len(slidings)
+    lengths = [(n - 1) * s.stride + s.extent + s.output_padding for n, s in zip(counts, slidings, strict=True)]
+    if any(length <= 2 * s.padding for length, s in zip(lengths, slidings, strict=True)):
+        raise ValueError("the padding leaves nothing")
+    index: list[Any] = []
+    for axis, (count, sliding) in enumerate(zip(counts, slidings, strict=True)):
+        shape = (*(1 for _ in range(2 * axis)), count, sliding.size, *(1 for _ in range(2 * (spatial - axis - 1))))
+        index.append(_nested(np.reshape(sliding.indices(count), shape).tolist()))
+    padded = ops.add_at(windows, shape=(*lead, *lengths), index=(slice(None), slice(None), *index))
+    kept = (slice(s.padding, length - s.padding) for length, s in zip(lengths, slidings, strict=True))
+    return ops.index(padded, index=(slice(None), slice(None), *kept))
+
+
+def _nested(items: Any) -> Any:
+    return tuple(map(_nested, items)) if isinstance(items, list) else items
+
+
+def conv_transpose1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Return the transposed cross-correlation along the last axis; the number of groups follows from the channels."""
+    return transposed_convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
+
+
+def conv_transpose2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Return the transposed cross-correlation along two axes; the number of groups follows from the channels."""
+    return transposed_convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
+
+
+def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
+    """Return the convolution of two vectors in one of the modes of ``numpy.convolve``.
+
+    Raises ValueError if one is empty.
+    """
+    n, m = x.shape[0], y.shape[0]
+    if not n * m:
+        raise ValueError("nothing is convolved with nothing")
+    products = ops.multiply(ops.expand_dims(x, axis=1), y)
+    indices = tuple(tuple(range(i, i + m)) for i in range(n))
+    full = ops.add_at(products, shape=(n + m - 1,), index=(indices,))
+    if mode == "full":
+        return full
+    shortest = min(n, m)
+    start, length = (shortest - 1, max(n, m) - shortest + 1) if mode == "valid" else ((shortest - 1) // 2, max(n, m))
+    return ops.index(full, index=(slice(start, start + length),))
+
+
+def im2col(ops: Operators, x: Any, *, height: int, width: int, **numbers: int) -> Any:
+    """Return each window of ``x`` (c, h, w) as a column: (c · height · width, windows)."""
+    stacked(x, 2)
+    windows = windowed(ops, x, slidings_of(numbers, (height, width)))
+    columns = ops.transpose(windows, axes=(0, 2, 4, 1, 3))
+    return ops.reshape(columns, shape=(math.prod(columns.shape[:3]), math.prod(columns.shape[3:])))
+
+
+Slices = tuple[slice, ...]
+Bounds = Sequence[Sequence[slice]]
+
+
+def pooled(ops: Operators, x: Any, bounds: Bounds, reduce: Callable[[Any, tuple[int, ...], Slices], Any]) -> Any:
+    """Reduce every window of the last axes; ``bounds`` holds, for each of these axes, the slices of the windows."""
+    spatial = len(bounds)
+    lead = x.shape[: len(x.shape) - spatial]
+    axes = tuple(range(len(lead), len(x.shape)))
+    before = (slice(None),) * len(lead)
+    entries = [reduce(ops.index(x, index=(*before, *window)), axes, window) for window in product(*bounds)]
+    return ops.reshape(ops.stack(*entries, axis=len(lead)), shape=(*lead, *map(len, bounds)))
+
+
+def _windows(x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> Iterator[list[slice]]:
+    lengths = stacked(x, len(slidings))[2:]
+    for sliding, length in zip(slidings, lengths, strict=True):
+        if sliding.padding > sliding.size // 2:
+            raise ValueError("the padding is at most half of the window")
+        yield [sliding.inside(number, length) for number in range(sliding.count(length, ceil=ceil))]
+
+
+def max_pool(ops: Operators, x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> Any:
+    """Return the largest entry of each window, without the padding."""
+    bounds = list(_windows(x, slidings, ceil=ceil))
+    return pooled(ops, x, bounds, lambda window, axes, _: ops.max(window, axis=axes))
+
+
+def average_pool(ops: Operators, x: Any, slidings: Sequence[Sliding], *, ceil: bool, count_include_pad: bool) -> Any:
+    """Return the sum of each window over its number of entries, which may include the padding.
+
+    The part of a window that reaches beyond the padding (with ``ceil``) is never counted. Source: PyTorch, the
+    documentation of AvgPool2d.
+    """
+    lengths = x.shape[len(x.shape) - len(slidings) :]
+    bounds = list(_windows(x, slidings, ceil=ceil))
+
+    def count(axis: int, number: int) -> int:
+        sliding, window = slidings[axis], bounds[axis][number]
+        if not count_include_pad:
+            return int(window.stop - window.start)
+        start = number * sliding.stride - sliding.padding
+        return min(start + sliding.size, int(lengths[axis]) + sliding.padding) - start
+
+    sums = pooled(ops, x, bounds, lambda window, axes, _: ops.sum(window, axis=axes))
+    counts = [[count(axis, number) for number in range(len(windows))] for axis, windows in enumerate(bounds)]
+    return ops.divide(sums, ops.constant(math.prod(np.ix_(*counts))))
+
+
+def _one(numbers: Mapping[str, Any]) -> list[Sliding]:
+    return [Sliding(numbers["size"], numbers["stride"], numbers.get("padding", 0), numbers.get("dilation", 1))]
+
+
+def _two(numbers: Mapping[str, Any]) -> list[Sliding]:
+    dilation = numbers.get("dilation", 1)
+    return [
+        Sliding(numbers[size], numbers[stride], numbers[padding], dilation)
+        for size, stride, padding in (("height", "stride_h", "padding_h"), ("width", "stride_w", "padding_w"))
+    ]
+
+
+def max_pool1d(ops: Operators, x: Any, *, ceil_mode: bool, **numbers: int) -> Any:
+    """Return the largest entry of each window of the last axis."""
+    return max_pool(ops, x, _one(numbers), ceil=ceil_mode)
+
+
+def max_pool2d(ops: Operators, x: Any, *, ceil_mode: bool, **numbers: int) -> Any:
+    """Return the largest entry of each window of the last two axes."""
+    return max_pool(ops, x, _two(numbers), ceil=ceil_mode)
+
+
+def avg_pool1d(ops: Operators, x: Any, *, ceil_mode: bool, count_include_pad: bool, **numbers: int) -> Any:
+    """Return the mean of each window of the last axis."""
+    return average_pool(ops, x, _one(numbers), ceil=ceil_mode, count_include_pad=count_include_pad)
+
+
+def avg_pool2d(ops: Operators, x: Any, *, ceil_mode: bool, count_include_pad: bool, **numbers: int) -> Any:
+    """Return the mean of each window of the last two axes."""
+    return average_pool(ops, x, _two(numbers), ceil=ceil_mode, count_include_pad=count_include_pad)
+
+
+def lp_pool1d(ops: Operators, x: Any, *, norm: float, size: int, stride: int) -> Any:
+    """Return the p-th root of the sum of p-th powers (p is ``norm``) of each window of the last axis."""
+    bounds = list(_windows(x, [Sliding(size, stride)], ceil=False))
+    sums = pooled(ops, ops.power(x, norm), bounds, lambda window, axes, _: ops.sum(window, axis=axes))
+    return ops.power(sums, 1 / norm)
+
+
+def _shares(length: int, count: int) -> list[slice]:
+    """Return windows that divide an axis as evenly as possible, overlapping where needed."""
+    return [slice(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
+
+
+def adaptive_avg_pool1d(ops: Operators, x: Any, *, size: int) -> Any:
+    """Return the means of ``size`` windows that divide the last axis."""
+    bounds = [_shares(length, size) for length in stacked(x, 1)[2:]]
+    return pooled(ops, x, bounds, lambda window, axes, _: ops.mean(window, axis=axes))
+
+
+def adaptive_avg_pool2d(ops: Operators, x: Any, *, height: int, width: int) -> Any:
+    """Return the means of ``height`` times ``width`` windows that divide the last two axes."""
+    bounds = [_shares(*pair) for pair in zip(stacked(x, 2)[2:], (height, width), strict=True)]
+    return pooled(ops, x, bounds, lambda window, axes, _: ops.mean(window, axis=axes))
+
+
+def adaptive_max_pool1d(ops: Operators, x: Any, *, size: int) -> Any:
+    """Return the largest entries of ``size`` windows that divide the last axis."""
+    bounds = [_shares(length, size) for length in stacked(x, 1)[2:]]
+    return pooled(ops, x, bounds, lambda window, axes, _: ops.max(window, axis=axes))
+
+
+def interpolate_nearest(ops: Operators, x: Any, *, size: int) -> Any:
+    """Return the entry floor(i · length / size) of the last axis for each i below ``size``."""
+    length = stacked(x, 1)[-1]
+    return ops.take(x, axis=len(x.shape) - 1, indices=tuple(i * length // size for i in range(size)))
+
+
+def interpolate_linear(ops: Operators, x: Any, *, size: int, align_corners: bool) -> Any:
+    """Return the linear interpolation of the last axis at ``size`` evenly spaced points.
+
+    With ``align_corners`` the points span the entries from the first to the last. Otherwise each entry is the value at
+    the centre of a cell of length one. Source: PyTorch, the documentation of interpolate. The weights are computed by
+    operators, so that their rounding errors are tracked.
+    """
+    length, axis = stacked(x, 1)[-1], len(x.shape) - 1
+    points = [_source(i, length, size, align_corners=align_corners) for i in range(size)]
+    shift, parts = (Fraction(0), max(1, size - 1)) if align_corners else (Fraction(1, 2), 2 * size)
+    lower = [math.floor(point) for point in points]
+    upper = [min(i + 1, length - 1) for i in lower]
+    shares = ops.constant(np.array([float(parts * (point + shift)) for point in points]))
+    weights = ops.subtract(ops.divide(shares, float(parts)), ops.constant(np.array([float(i + shift) for i in lower])))
+    rest = ops.subtract(1.0, weights)
+    return ops.add(
+        ops.multiply(ops.take(x, axis=axis, indices=tuple(lower)), rest),
+        ops.multiply(ops.take(x, axis=axis, indices=tuple(upper)), weights),
+    )
+
+
+def _source(number: int, length: int, size: int, *, align_corners: bool) -> Fraction:
+    if align_corners:
+        return Fraction(number * (length - 1), size - 1) if size > 1 else Fraction(0)
+    return max(Fraction(0), Fraction((2 * number + 1) * length, 2 * size) - Fraction(1, 2))
+
+
+COMPOSITES: Mapping[str, Composite] = MappingProxyType({
+    "conv1d": Composite(conv1d),
+    "conv2d": Composite(conv2d),
+    "conv_transpose1d": Composite(conv_transpose1d),
+    "conv_transpose2d": Composite(conv_transpose2d),
+    "convolve": Composite(convolve),
+    "im2col": Composite(im2col),
+    "max_pool1d": Composite(max_pool1d),
+    "max_pool2d": Composite(max_pool2d),
+    "avg_pool1d": Composite(avg_pool1d),
+    "avg_pool2d": Composite(avg_pool2d),
+    "lp_pool1d": Composite(lp_pool1d),
+    "adaptive_avg_pool1d": Composite(adaptive_avg_pool1d),
+    "adaptive_avg_pool2d": Composite(adaptive_avg_pool2d),
+    "adaptive_max_pool1d": Composite(adaptive_max_pool1d),
+    "interpolate_nearest": Composite(interpolate_nearest),
+    "interpolate_linear": Composite(interpolate_linear),
+})
