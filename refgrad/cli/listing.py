@@ -12,9 +12,10 @@ import click
 from refgrad.cli.commands import Listed
 from refgrad.cli.failure import errors_in_one_line
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.claims import ClaimCheck
 from refgrad.grading.checks.families import check_named
-from refgrad.grading.checks.statements import Behaviour, ClaimCheck
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.table import domain, edge, signature
 from refgrad.pytest_plugin.options import ITEM

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Final, get_args
 
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.isolation import (
     REDUCTIONS,
     ROLES,
@@ -29,7 +30,6 @@ from refgrad.grading.checks.isolation import (
     without_constants,
     without_seeds,
 )
-from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features

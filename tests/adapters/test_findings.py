@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import start

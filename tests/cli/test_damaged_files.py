@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from refgrad.cli import main
 from refgrad.errors import UserError
-from refgrad.grading.checks.statements import read_behaviours
+from refgrad.grading.checks.behaviours import read_behaviours
 from refgrad.grading.defaults import read_defaults
 from refgrad.grading.regressions import _chapter
 from refgrad.interpreter import bounded_values

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.judging.verdict import Verdict
 from tests.faulty_engines.fault import Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import CLEAN, FAULTS, NO_FUSED_FAULT

@@ -25,32 +25,30 @@ ORACLES, CHECKING, GRADING = "refgrad/oracles", "refgrad/checking", "refgrad/gra
 
 NAMED: tuple[Named, ...] = (
     # what judges
-    _times(100, f"{ORACLES}/judgement/judgement.py", "_right_to_the_last_bits", "ALLOWANCE * certified.form.unit"),
-    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "ALLOWANCE * (budget + form.unit * np.abs(truth))"),
-    _times(1000, f"{ORACLES}/judgement/judgement.py", "_outcomes", "form.unit * np.abs(truth)"),
-    _times(1000, f"{ORACLES}/judgement/judgement.py", "_outcomes", "form.underflow"),
-    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "vague * size"),
+    _times(100, f"{ORACLES}/judgement.py", "_right_to_the_last_bits", "ALLOWANCE * certified.form.unit"),
+    _times(100, f"{ORACLES}/judgement.py", "_outcomes", "ALLOWANCE * (budget + form.unit * np.abs(truth))"),
+    _times(1000, f"{ORACLES}/judgement.py", "_outcomes", "form.unit * np.abs(truth)"),
+    _times(1000, f"{ORACLES}/judgement.py", "_outcomes", "form.underflow"),
+    _times(100, f"{ORACLES}/judgement.py", "_outcomes", "vague * size"),
     _times(
         100,
-        f"{ORACLES}/judgement/judgement.py",
+        f"{ORACLES}/judgement.py",
         "has_choices",
         "VAGUE_ABOVE * np.maximum(1.0, np.abs(certified.midpoint))",
     ),
-    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "inaccurate_below(form) * np.abs(truth)"),
-    _times(100, f"{ORACLES}/judgement/judgement.py", "_outcomes", "np.maximum(budget - radius, 0.0)"),
-    _times(100, f"{ORACLES}/judgement/judgement.py", "vague_above", "_same_share(VAGUE_ABOVE, form)"),
-    _times(100, f"{ORACLES}/judgement/judgement.py", "inaccurate_below", "_same_share(INACCURATE_BELOW, form)"),
-    _times(
-        1000, f"{ORACLES}/judgement/subgradients.py", "violation", "float(slack[indices] @ np.abs(direction[indices]))"
-    ),
-    _times(100, f"{ORACLES}/judgement/subgradients.py", "violation", "np.maximum(budget - radius, 0.0)"),
-    _times(100, f"{ORACLES}/judgement/subgradients.py", "smooth_directions", "NULL * max(sizes.max(), 1.0)"),
+    _times(100, f"{ORACLES}/judgement.py", "_outcomes", "inaccurate_below(form) * np.abs(truth)"),
+    _times(100, f"{ORACLES}/judgement.py", "_outcomes", "np.maximum(budget - radius, 0.0)"),
+    _times(100, f"{ORACLES}/judgement.py", "vague_above", "_same_share(VAGUE_ABOVE, form)"),
+    _times(100, f"{ORACLES}/judgement.py", "inaccurate_below", "_same_share(INACCURATE_BELOW, form)"),
+    _times(1000, f"{ORACLES}/judgement.py", "violation", "float(slack[indices] @ np.abs(direction[indices]))"),
+    _times(100, f"{ORACLES}/judgement.py", "violation", "np.maximum(budget - radius, 0.0)"),
+    _times(100, f"{ORACLES}/judgement.py", "smooth_directions", "NULL * max(sizes.max(), 1.0)"),
     _times(100, f"{GRADING}/judging/comparison.py", "_may_cancel", "ALLOWANCE * oracle.form.unit * largest"),
     # the truth and the rounding budget
     _times(100, f"{ORACLES}/certified/arithmetic.py", "Arithmetic.enter", "abs(number) * 2.0 ** (-self.bits)"),
     _times(100, f"{ORACLES}/certified/ranged.py", "_fitted", "form.underflow"),
     _times(100, f"{ORACLES}/certified/ranged.py", "_fitted", "form.smallest_normal"),
-    _times(100, f"{ORACLES}/certified/series_rounding.py", "change_noise", "2.0 ** (-bits)"),
+    _times(100, f"{ORACLES}/certified/series.py", "change_noise", "2.0 ** (-bits)"),
     _times(
         100, f"{ORACLES}/certified/certified.py", "_radii", "np.array(radii, dtype=np.float64).reshape(balls.shape)"
     ),
@@ -84,7 +82,7 @@ NAMED: tuple[Named, ...] = (
         "ALLOWANCE * FORMATS[rounding.dtype].unit * LARGEST_WEIGHT * math.sqrt(count * roundings)",
     ),
     Named(
-        f"{CHECKING}/libraries/numbers.py",
+        f"{CHECKING}/libraries/trees.py",
         "NEARBY_TOLERANCE",
         "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03, 'bfloat16': 0.2}",
         "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0, 'bfloat16': 200.0}",
@@ -97,8 +95,8 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/certified/ball_tape.py::ONE": "a node's number",
     f"{ORACLES}/certified/certified.py::TRUTH_BITS": "a precision: more of it is slower, and as right",
     f"{ORACLES}/certified/certified.py::HIGHEST_BITS": "a precision, likewise",
-    f"{ORACLES}/judgement/subgradients.py::RANDOM_DIRECTIONS": "how often something is tried",
-    f"{ORACLES}/judgement/subgradients.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
+    f"{ORACLES}/judgement.py::RANDOM_DIRECTIONS": "how often something is tried",
+    f"{ORACLES}/judgement.py::LARGEST_NUMBER": "how many entries are looked at: more is slower",
     f"{ORACLES}/slopes/directions.py::DIRECTIONS": "how often something is tried",
     f"{ORACLES}/slopes/directions.py::FEW_DIRECTIONS": "how often something is tried",
     f"{ORACLES}/slopes/directions.py::FIRST_STEPS": "how often something is tried",
@@ -108,10 +106,10 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/measurements/introspection.py::TRIES": "how often something is tried",
     f"{GRADING}/measurements/release.py::CONFIRMATIONS": "how often something is tried",
     f"{GRADING}/measurements/release.py::STEPS": "the size of the graphs of which the memory is measured",
-    f"{GRADING}/measurements/subject.py::SCALAR_STEPS": "the size of the graphs of which the memory is measured",
+    f"{GRADING}/measurements/release.py::SCALAR_STEPS": "the size of the graphs of which the memory is measured",
     f"{GRADING}/measurements/repetition.py::WARM_UP": "how many iterations are run before those that are measured",
     f"{GRADING}/measurements/repetition.py::LONGER": "how many iterations confirm a leak: more is slower",
-    f"{GRADING}/measurements/memory.py::MEGABYTE": "the size of the arrays of which the memory is measured",
+    f"{GRADING}/measurements/release.py::MEGABYTE": "the size of the arrays of which the memory is measured",
     f"{GRADING}/search.py::ANOTHER_SEED": "a seed",
     f"{GRADING}/search.py::MOST_FOR_ANOTHER": "how often something is tried: more is slower",
     f"{ORACLES}/screening.py::LEAST_SHARE": "how much small entries weigh: more is stricter",
@@ -149,8 +147,8 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/slopes/claim.py::PLAIN": "how far off a quick look finds wrong, likewise",
     f"{CHECKING}/tracing/inner_edges.py::ENTRIES": "how often something is tried: more is slower",
     f"{CHECKING}/tracing/inner_edges.py::HALVINGS": "how often something is tried: more is slower",
-    f"{CHECKING}/search.py::TIMES": "how often something is tried: more is slower",
-    f"{CHECKING}/search.py::EDGES": "how often something is tried: more is slower",
+    f"{CHECKING}/explanation.py::TIMES": "how often something is tried: more is slower",
+    f"{CHECKING}/explanation.py::EDGES": "how often something is tried: more is slower",
     f"{GRADING}/trials.py::LARGEST": "how many numbers a reader can follow",
     f"{GRADING}/trials.py::PATIENCE": "how long a template may take",
     f"{CHECKING}/check.py::BACK": "a factor of a seed that is taken out of its gradient again",
@@ -169,7 +167,7 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/screening.py::_random_signs::boundary::numbers < HALF -> numbers <= HALF::1": (
         "one of 2 ** 53 numbers that may be drawn"
     ),
-    f"{ORACLES}/judgement/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
+    f"{ORACLES}/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
     "np.asarray(np.isinf(certified.midpoint))::1": "what is copied was just made",
     f"{GRADING}/checks/isolation.py::isolated::copy::np.array(float(n)) -> np.asarray(float(n))::1": (
         "what is copied is a number"

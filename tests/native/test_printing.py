@@ -19,7 +19,7 @@ from refgrad.generation import (
     random_scenario,
     second_order_scenario,
 )
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.display import failing_steps

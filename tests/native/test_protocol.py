@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from jsonschema_rs import Draft202012Validator
 
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.observation import Observation, ProtocolError, read_answer, read_array, read_data

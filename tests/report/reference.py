@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.documents import read_text
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
 from refgrad.native.adapter.fields import AdapterField, required, rows
 from refgrad.native.adapter.files import FILE_FIELDS

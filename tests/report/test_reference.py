@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES
 from refgrad.native.adapter.files import file_fields
 from refgrad.operators import operator_table

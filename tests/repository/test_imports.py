@@ -9,8 +9,8 @@ from tests.repository.isolation import HEAVY, IMPORT_EVERY_MODULE, copy_package,
 from tests.repository.sources import PACKAGE, layers, name_of, python_files, syntax_tree
 
 ENGINES = ("torch", "autograd", "mygrad", "micrograd", "jax", "tinygrad", "tensorflow")
-INVENTORIES = "refgrad/adapters/inventories/"
-SHARED_FOLDERS = {"refgrad/adapters", "refgrad/adapters/inventories"}
+INVENTORIES = "refgrad/adapters/"
+SHARED_FOLDERS = {"refgrad/adapters"}
 LIVE_WITHOUT_THE_ENGINE = (
     "operators",
     "scenario",

@@ -21,7 +21,7 @@ READERS = {
     "refgrad/report/findings/tidying/pieces.py": "the setup of an engine file, and code of measurements",
     "refgrad/report/findings/tidying/program.py": "no text: it changes trees of code templates",
     "refgrad/report/findings/tidying/trees.py": "code templates of engine files, and literals",
-    "refgrad/report/ci.py": "messages, for workflow commands of GitHub, and text that is put into Markdown, to escape it",
+    "refgrad/report/ci.py": "messages, for workflow commands of GitHub, and text that becomes Markdown, to escape it",
     "refgrad/report/pages.py": "names of checks, for anchors of a page",
     "refgrad/report/site/documents.py": "documents in Markdown",
 }

@@ -7,7 +7,9 @@ from typing import Final
 
 from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.claims import ClaimCheck, all_claims
 from refgrad.grading.checks.graphs import GRAPH_CHECKS, LifecycleCheck
 from refgrad.grading.checks.operators.derivatives import (
     ContractCheck,
@@ -20,7 +22,6 @@ from refgrad.grading.checks.operators.derivatives import (
 from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
 from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
 from refgrad.grading.checks.operators.operator_check import CheckOfOperator
-from refgrad.grading.checks.statements import ClaimCheck, all_behaviours, all_claims
 from refgrad.operators import Operator, operator_table
 
 

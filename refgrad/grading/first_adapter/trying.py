@@ -13,7 +13,7 @@ from typing import Any, Final, get_args, get_type_hints
 import numpy as np
 
 from refgrad.errors import EngineStartError, UserError
-from refgrad.grading.checks.statements import Claim, all_claims
+from refgrad.grading.checks.claims import Claim, all_claims
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.candidates import OPTIONAL, owner_of, with_module
 from refgrad.grading.judging.evidence import Entry

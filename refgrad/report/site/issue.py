@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.grading.checks.statements import Behaviour, all_behaviours
+from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
 from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Error, Flag, Shape, Silence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line, plain_text

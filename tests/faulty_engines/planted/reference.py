@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from tests.faulty_engines.planted.fault import Kind, Plant, PlantedFault
 from tests.faulty_engines.planted.graphs import GRAPH_FAULTS_OF_REFERENCE
 from tests.grading.checks.operators import (

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.grading.checks.behaviour_checks import ABOUT_EXPRESSIONS, ABOUT_OPERATORS
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.isolation import REDUCTIONS, ROLES, filled
-from refgrad.grading.checks.statements import all_behaviours
 from refgrad.lifecycle import predict, required_features
 from refgrad.scenario import Apply, Scenario, parse
 

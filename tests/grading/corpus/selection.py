@@ -20,7 +20,8 @@ from refgrad.generation import (
     second_order_corners,
 )
 from refgrad.generation.single_operators.variety import various
-from refgrad.grading.checks.statements import all_behaviours, all_claims
+from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.claims import all_claims
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 

@@ -13,7 +13,7 @@ import jsonschema_rs
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table

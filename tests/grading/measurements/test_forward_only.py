@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Settings
-from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.measurements.registry import take_measurement
 from refgrad.grading.measurements.result import Reading
 from refgrad.native.adapter import FunctionalAdapter

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.checks.statements import all_behaviours
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.judging.evidence import (
     Absent,
     Died,

@@ -26,6 +26,7 @@ from refgrad.generation import (
     third_order_corners,
     third_order_scenario,
 )
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.isolation import isolated_applications, with_own_operands
 from refgrad.grading.checks.operators.large_arrays import on_large_arrays
 from refgrad.grading.checks.operators.operator_check import (
@@ -37,7 +38,6 @@ from refgrad.grading.checks.operators.operator_check import (
     views_are_right,
 )
 from refgrad.grading.checks.operators.repetition import repeated
-from refgrad.grading.checks.statements import all_behaviours
 from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Level, Verdict

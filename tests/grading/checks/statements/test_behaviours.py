@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.checks.statements import BehaviourError, all_behaviours, read_behaviours
+from refgrad.grading.checks.behaviours import BehaviourError, all_behaviours, read_behaviours
 from refgrad.grading.measurements import METHODS
 from refgrad.grading.measurements.exercises.measuring import EXERCISES
 from refgrad.grading.measurements.growth import FITTED

@@ -8,8 +8,8 @@ from types import MappingProxyType
 import pytest
 
 from refgrad.grading.bench import Bench
+from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
 from refgrad.grading.checks.check import Settings
-from refgrad.grading.checks.statements import Behaviour, all_behaviours
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start

@@ -12,8 +12,8 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.claims import ClaimCheck, ClaimError, all_claims
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.statements import ClaimCheck, ClaimError, all_claims
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter, find_adapter
