@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, TextIO, get_args
 
 import click
 
-from refgrad.cli.failure import (
+from refgrad.cli.new import new
+from refgrad.cli.options import (
     ENGINE,
     OUTPUT,
     PROFILE,
@@ -21,8 +22,7 @@ from refgrad.cli.failure import (
     file_path,
     text_of,
 )
-from refgrad.cli.new import new
-from refgrad.grading.checks.check import EFFORTS
+from refgrad.grading.checks.settings import EFFORTS
 from refgrad.native.engine_names import is_file, is_importable
 
 Listed = Literal["operators", "engines", "checks", "features"]
@@ -75,7 +75,8 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
     Of each that fails it says what was run, what came back and how to mend it. Exit status: 0 all work, 1 some fail,
     2 wrong usage, 3 an engine could not be started.
     """
-    from refgrad.cli.failure import Status, doing, errors_in_one_line
+    from refgrad.cli.failure import Status, errors_in_one_line
+    from refgrad.cli.progress import doing
     from refgrad.grading.trials import start, suspected_faults, trials
     from refgrad.report.doctor import doctor_text
 
@@ -296,7 +297,7 @@ def report(folders: tuple[Path, ...], html: Path | None, docs: Path | None) -> N
 @click.argument("check", metavar="CHECK")
 def explain(check: str) -> None:
     """Show what a check requires of an engine, why, the source, and the scenarios or the measurement that test it."""
-    from refgrad.cli.listing import explain_check
+    from refgrad.cli.explain import explain_check
 
     explain_check(check)
 

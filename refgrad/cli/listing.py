@@ -1,9 +1,8 @@
-"""``refgrad list`` and ``refgrad explain``: what there is, and one check, operator or report in detail."""
+"""``refgrad list``: list operators, engines, checks and features."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from textwrap import indent
 from types import MappingProxyType
 from typing import Final
 
@@ -11,15 +10,6 @@ import click
 
 from refgrad.cli.commands import Listed
 from refgrad.cli.failure import errors_in_one_line
-from refgrad.grading.checks.behaviour_checks import BehaviourCheck
-from refgrad.grading.checks.behaviours import Behaviour
-from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.claims import ClaimCheck
-from refgrad.grading.checks.families import check_named
-from refgrad.operators import Operator, operator_table
-from refgrad.operators.table import domain, edge, signature
-from refgrad.pytest_plugin.options import ITEM
-from refgrad.scenario import Scenario
 
 Row = tuple[str, str, str]
 
@@ -83,47 +73,3 @@ def show_list(what: Listed) -> None:
     for first, second, third in rows:
         cells = [first.ljust(widths[0]), *([second.ljust(widths[1])] if widths[1] else []), third]
         click.echo("  ".join(cells))
-
-
-def explain_check(name: str) -> None:
-    """Print the description of a check, which needs no engine."""
-    check = check_named(name.removeprefix(ITEM))
-    click.echo(f"{check.id} ({check.level})\n{check.statement}")
-    for line in _about(check):
-        click.echo(line)
-
-
-def _about(check: Check) -> Iterator[str]:
-    if isinstance(check, BehaviourCheck):
-        yield from _behaviour(check.behaviour)
-    if isinstance(check, ClaimCheck):
-        yield from _scenarios(check.claim.scenarios)
-    if check.operator_name:
-        yield from _operator(operator_table()[check.operator_name])
-    if check.draws:
-        yield "tested by: scenarios that are drawn, from the seed of the run"
-
-
-def _behaviour(behaviour: Behaviour) -> Iterator[str]:
-    yield f"why:       {behaviour.rationale}"
-    yield f"source:    {behaviour.source}"
-    yield f"tested by: {behaviour.tested_by}"
-    yield from _scenarios(behaviour.scenarios)
-
-
-def _scenarios(scenarios: tuple[Scenario, ...]) -> Iterator[str]:
-    for scenario in scenarios:
-        yield f"\nscenario {scenario.id}:\n{indent(scenario.text.rstrip(), '    ')}"
-
-
-def _operator(operator: Operator) -> Iterator[str]:
-    yield f"operator:  {operator.name}{signature(operator)}: {operator.summary}"
-    if operator.formula is not None:
-        yield f"formula:   {operator.formula.source}"
-    for argument, partial in operator.partials.items():
-        yield f"d/d{argument}:      {partial.source}"
-    if operator.domain is not None:
-        yield f"domain:    {domain(operator)}"
-    for each in operator.edges:
-        yield f"edge:      {edge(each)}: {each.reason}"
-    yield f"source:    {operator.source}"

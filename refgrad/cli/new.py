@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from refgrad.cli.failure import PYTHON, Failure, Status, errors_in_one_line, file_path
+from refgrad.cli.failure import Failure, Status, errors_in_one_line
+from refgrad.cli.options import PYTHON, file_path
 from refgrad.errors import UserError
 
 if TYPE_CHECKING:
-    from refgrad.cli.failure import Doing
+    from refgrad.cli.progress import Doing
     from refgrad.grading.first_adapter.library import LibraryModules
 
 NEEDED: Final[Mapping[str, Sequence[str]]] = {"kind": ("leaf", "value", "backward", "gradient")}
@@ -74,7 +75,7 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
 
 def write_adapter(library: LibraryModules, path: Path, options: Sequence[str] = (), *, yes: bool) -> None:
     """Write the adapter of a library, and print its suspected faults and the operators that were left out."""
-    from refgrad.cli.failure import doing
+    from refgrad.cli.progress import doing
     from refgrad.grading.first_adapter.asking import Asking, read_options
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.writing import engine_file

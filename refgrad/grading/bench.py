@@ -9,7 +9,8 @@ from itertools import chain
 from typing import Any
 
 from refgrad.generation import Profile
-from refgrad.grading.checks.check import Check, Settings
+from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.evidence import Absent, Blocked, Died, Evidence, Fact, Lacks, SeedWrite, Uncoupled, Unsent
 from refgrad.grading.judging.narration import message

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from refgrad.documents import checked, parsed_json
 from refgrad.errors import UserError, shortened
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Evidence, Lacks
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version

@@ -19,9 +19,9 @@ from unittest.mock import patch
 
 from refgrad.grading import search
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.operators import derivatives
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging import examination
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, Isolation, launch

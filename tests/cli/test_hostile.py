@@ -8,7 +8,7 @@ import sys
 import pytest
 from rich.text import Text
 
-from refgrad.cli.failure import Console
+from refgrad.cli.progress import Console
 from refgrad.native.text import UNSAFE, PlainStream, plain_streams
 from tests.cli.conftest import Terminal
 from tests.report.example import write_example

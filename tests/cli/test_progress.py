@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.cli.failure import doing
+from refgrad.cli.progress import doing
 from tests.cli.conftest import Terminal
 
 SMALL = "tests.grading.first_adapter.small_tape"

@@ -9,9 +9,10 @@ from functools import cache
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Check, Settings
+from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.claims import ClaimCheck
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter, spell
 from refgrad.native.engine import start

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.graphs import SmallGraphCheck, Usable
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import Engine
 from refgrad.scenario import parse

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import Engine
 from tests.native.reference import ADAPTER

@@ -8,7 +8,7 @@ import pytest
 
 from refgrad.generation.search import Counterexample
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry, Subject, Tally
 from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.grading.search import CheckSearch

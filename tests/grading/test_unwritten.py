@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Verdict

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Died
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine

@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine

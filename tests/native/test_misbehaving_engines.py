@@ -12,8 +12,9 @@ import pytest
 
 from refgrad.grading import search
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Check, Settings
+from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
 from refgrad.native.engine import Engine

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine, observe, reproduce, start

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
-from refgrad.grading.checks.check import EFFORTS, Settings
+from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.judging.evidence import Evidence, Lacks
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Verdict
 from refgrad.native.adapter import FEATURES, TapeAdapter, find_adapter

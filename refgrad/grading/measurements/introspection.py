@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Died, Fact, Parents, Remark
 from refgrad.grading.judging.narration import said
 from refgrad.grading.judging.verdict import Outcome

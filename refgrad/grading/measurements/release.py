@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.result import Reading
 from refgrad.native.engine import Engine

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Error, Measured
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth, measure

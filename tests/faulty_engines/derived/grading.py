@@ -13,7 +13,7 @@ import pytest
 
 from refgrad.generation import find_counterexample
 from refgrad.grading import reliance, search
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.native.adapter import find_adapter, spell

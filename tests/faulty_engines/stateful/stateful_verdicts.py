@@ -6,9 +6,9 @@ from collections import Counter
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.graphs import LifecycleCheck
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.scenario import parse
 from tests.faulty_engines.fault import is_measured

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import Engine
 from refgrad.operators import Operator

@@ -12,9 +12,9 @@ import pytest
 
 from refgrad.generation import Profile
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.graphs import GRAPH_CHECKS
 from refgrad.grading.checks.operators.derivatives import OperatorCheck
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start

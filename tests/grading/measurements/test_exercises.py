@@ -11,7 +11,7 @@ import pytest
 
 from refgrad.engine.graph import sweep
 from refgrad.engine.graph.sweep import RECORDING
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading
 from refgrad.grading.measurements.exercises.measuring import EXERCISES, exercises_script, measure_exercises
 from refgrad.grading.measurements.exercises.regions import REGIONS

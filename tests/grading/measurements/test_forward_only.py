@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements.registry import take_measurement
 from refgrad.grading.measurements.result import Reading
 from refgrad.native.adapter import FunctionalAdapter

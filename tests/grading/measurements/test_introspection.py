@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.display import program_lines

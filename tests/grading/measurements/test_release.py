@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Reading, repetition, take_measurement
 from refgrad.grading.measurements.release import RESIDENT, TRACED, Meter, is_traced, measure_weak_reference

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from refgrad.engine.graph import sweep
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Settings
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, scale, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS

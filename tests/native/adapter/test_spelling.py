@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import refgrad.engine as reference_engine
 from refgrad.generation import forward_scenario, operator_scenario
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.isolation import without_seeds
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import AdapterError, TapeAdapter, chosen

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.evidence import Died, Error, Evidence, Silence
 from refgrad.grading.judging.verdict import Verdict

@@ -13,10 +13,11 @@ from refgrad.generation import Profile, double_backward_scenario, second_order_s
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Check, Settings
+from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.checks.operators.derivatives import SecondOrderCheck
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter, registered_engines

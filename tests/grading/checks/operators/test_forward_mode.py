@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.operators.derivatives import ForwardModeCheck, OperatorCheck
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter

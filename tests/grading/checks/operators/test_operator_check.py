@@ -11,9 +11,10 @@ import pytest
 
 from refgrad.generation import LAYOUTS
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Check, Settings
+from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.derivatives import ForwardModeCheck, SecondOrderCheck, ThirdOrderCheck
 from refgrad.grading.checks.operators.operator_check import SINGLE_NUMBERS, Avoided, CheckOfOperator
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Settings
 from refgrad.grading.checks.operators import repetition
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner

@@ -1,0 +1,122 @@
+"""Grading of one engine from the command line: a pytest session with refgrad's plugin, whose output is captured."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from refgrad.pytest_plugin.conformance import verdicts_in
+from refgrad.pytest_plugin.options import GradeOptions, portable_path
+from refgrad.pytest_plugin.recording import SessionRecorder
+from refgrad.pytest_plugin.session import RECORDER
+
+SETTINGS: Final = Path(__file__).with_name("pytest.ini")
+"""Empty pytest configuration, so that a run does not depend on the project that it is started in."""
+
+PLUGINS: Final = (
+    "no:cacheprovider",
+    "no:faulthandler",
+    "no:threadexception",
+    "no:tmpdir",
+    "no:unraisableexception",
+    "xdist",
+    "refgrad.pytest_plugin",
+)
+"""Plugins that a run needs, and plugins of pytest that it disables.
+
+Some of the latter traverse all objects of the process at its end, or delete the temporary folders of other sessions.
+"""
+
+QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """The result of a session: its recorder, pytest's exit code, and pytest's output."""
+
+    recorder: SessionRecorder | None
+    code: int
+    output: str
+
+    @property
+    def refused(self) -> bool:
+        """Return True if the session did not begin because of invalid arguments; pytest has printed why on stderr."""
+        return self.code == pytest.ExitCode.USAGE_ERROR and (self.recorder is None or not self.recorder.begun)
+
+    @property
+    def stopped_by(self) -> int:
+        """The exit status of a run that a signal stopped, 0 of one that ended by itself."""
+        return self.recorder.signals.status if self.recorder is not None else 0
+
+
+class VerdictListener:
+    """A pytest plugin that reports every verdict as it arrives, and keeps the recorder of the session."""
+
+    def __init__(self, advance: Callable[[], object]) -> None:
+        """Call ``advance`` once for every verdict."""
+        self.advance = advance
+        self.recorder: SessionRecorder | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Keep the recorder of the session."""
+        self.recorder = session.config.pluginmanager.get_plugin(RECORDER)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Call ``advance`` for a report with a verdict."""
+        if verdicts_in(report):
+            self.advance()
+
+
+def run_session(options: GradeOptions, workers: int, advance: Callable[[], object]) -> SessionResult:
+    """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict."""
+    watch = VerdictListener(advance)
+    output = io.StringIO()
+    sys.argv = [portable_path(word) for word in sys.argv]  # pytest-xdist sends it to workers
+    with _environment(), redirect_stdout(output):
+        code = pytest.main(_arguments(options, workers), plugins=[watch])
+    return SessionResult(watch.recorder, int(code), output.getvalue())
+
+
+def _arguments(options: GradeOptions, workers: int) -> list[str]:
+    arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
+    arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
+    arguments += ["-n", str(workers), "--assert=plain"]
+    values = {
+        "engine": options.engine,
+        "profile": options.profile,
+        "seed": options.seed,
+        "output": portable_path(options.output or ""),
+        "python": options.python,
+        "time-limit": options.time_limit,
+        "start-limit": options.start_limit,
+        "memory-limit": options.memory_limit,
+        "expect": None if options.expect is None else portable_path(options.expect),
+        "name": options.name,
+    }
+    flags = {"update": options.update, "in-process": options.in_process, "resume": options.resume}
+    arguments += [f"--refgrad-{name}={value}" for name, value in values.items() if value is not None]
+    arguments += [f"--refgrad-select={glob}" for glob in options.select]
+    return arguments + [f"--refgrad-{name}" for name, present in flags.items() if present]
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Disable plugins and options from the environment, in this session and its workers; restore them at the end."""
+    before = {name: os.environ.get(name) for name in QUIET}
+    os.environ.update(QUIET)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
