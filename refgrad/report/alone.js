@@ -28,7 +28,8 @@ globalThis.require = createRequire(path.join(process.cwd(), "program.js"));
 try {
   vm.runInThisContext(fs.readFileSync(0, "utf-8"), { filename: "finding.js" });
 } catch (error) {
-  const type = error?.constructor?.name ?? typeof error;
+  const missing = /MODULE_NOT_FOUND$/.test(error?.code);
+  const type = missing ? "ModuleNotFoundError" : error?.constructor?.name ?? typeof error;
   if (type === "AssertionError" && "got" in globalThis) told([data(globalThis.got)]);
   told({ type, message: String(error?.message ?? error), bases: [] });
   process.exitCode = 1;

@@ -61,6 +61,8 @@ def run(program: str, tool: str, folder: Path) -> int:
         told([number(line)])
     if done.returncode > 0 and done.stderr.endswith("error: compilation failed\n"):
         return failed("SyntaxError", done.stderr[-1000:])
+    if "there is no package called" in done.stderr:  # as R says it
+        return failed("ModuleNotFoundError", done.stderr[-1000:])
     for line in done.stderr.splitlines():
         if match := ENDS.match(line):
             return failed(next((kind for kind in match.groups() if kind), "simpleError"), line)

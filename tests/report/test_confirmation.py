@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from dataclasses import replace
 
@@ -193,6 +194,21 @@ def test_a_report_without_evidence_is_not_confirmed() -> None:
     found = script(ENTRY, NUMBERS)
     verdict: Verdict = replace(found.verdict, evidence=None)
     assert confirm(replace(found, verdict=verdict)).answer == "not confirmed"
+
+
+@pytest.mark.parametrize(
+    ("language", "tool", "program"),
+    [
+        ("javascript", "node", 'const engine = require("no-such-engine");'),
+        ("r", "Rscript", "library(no.such.engine)"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Error", "simpleError"])
+def test_a_program_without_its_engine_could_not_be_run(language: str, tool: str, program: str, kind: str) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"needs {tool}")
+    found = script(Error(error=Raised(kind, "no", ())), (Code(program),))
+    assert confirm(replace(found, language=language)).answer == "could not be run"
 
 
 def test_what_a_program_said_is_shown() -> None:
