@@ -188,9 +188,9 @@ def course(engines: tuple[Path, ...], points: Path, **options: Any) -> None:
 def replay(check: str, engine: str, report: Path | None, *, program: bool, **settings: Any) -> None:
     """Run one check again, by its id in a report, a summary or pytest's output, and show what is found.
 
-    With --report the scenario of the check there is run step by step, by the check's id or by that of the scenario;
-    what failed on one engine can be tried on another one so. Without it the check draws its scenarios again: those of
-    one profile and seed are the same.
+    With --report, run the scenario of the report step by step; CHECK is the id of its check, or its own. A failure of
+    one engine can be tried on another in this way. Without --report, the check draws its scenarios again: one profile
+    and one seed always give the same scenarios.
 
     Exit status: 0 nothing fails, 1 something does, 2 wrong usage, 3 the engine could not be started.
     """

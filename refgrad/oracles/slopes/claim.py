@@ -470,7 +470,7 @@ class ClaimedGradient:
         return min(self.rounded(direction), self.judge.vague * self.typical * sqrt(count))
 
     def rounded(self, direction: Direction) -> float:
-        """Return the error along a direction that the rounding of outputs may cause, without a limit."""
+        """Return the error along a direction that the rounding of outputs may cause, however large it is."""
         return ALLOWANCE * float(np.linalg.norm(self.weights * self.judge.saturation(direction.vector)))
 
 

@@ -136,7 +136,7 @@ class Directions:
 
     @property
     def open(self) -> bool:
-        """Return True if an error in some single entry would have shown only together with errors in others."""
+        """Return True if an error of a single entry may have gone unnoticed, since some moved only with others."""
         return self.method == "directions" and len(self.looked_at) < self.flat.size
 
     def along(self, vector: Floats) -> Along:

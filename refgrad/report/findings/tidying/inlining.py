@@ -185,7 +185,7 @@ def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:
 
 
 def _statements(function: ast.FunctionDef, given: Sequence[ast.expr]) -> list[ast.stmt] | None:
-    """Return what a helper does with these arguments, None for one that does more than a few things in turn."""
+    """Return the statements of a helper with its arguments filled in, or None if they are not all simple."""
     arguments = copy.deepcopy(function.args)
     body = [_without_rest(each, arguments.kwarg) for each in function.body]
     arguments.kwarg = None
