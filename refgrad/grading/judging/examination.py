@@ -193,7 +193,8 @@ def confront(
     adapter: AnyAdapter,
 ) -> Finding:
     """Return the worst finding of an engine's observations, compared with the predictions and the truth."""
-    unchanged = len(predictions) == len(oracle.original.steps)  # a scenario in which tensors change is rewritten before it is judged
+    # a scenario in which tensors change is rewritten before it is judged
+    unchanged = len(predictions) == len(oracle.original.steps)
     findings: list[Finding] = []
     ended = any(observation.ending is not None for observation in observations)
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
