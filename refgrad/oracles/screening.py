@@ -187,7 +187,7 @@ class Expanded:
 def weights_by_entry(gradient: Array, choices: np.random.Generator) -> Array:
     """Return random signed weights with which each entry adds about one to the sum, ``LEAST_SHARE`` if it is small."""
     sizes = np.abs(gradient)
-    typical = SMALL * math.sqrt(float(np.vdot(gradient, gradient)) / max(gradient.size, 1))
+    typical = SMALL * math.sqrt(float(np.square(gradient).sum()) / max(gradient.size, 1))
     reference = np.maximum(sizes, np.minimum(typical, sizes / LEAST_SHARE))
     return _random_signs(gradient.shape, choices) / np.where(reference == 0, TINY, reference)
 
@@ -295,7 +295,8 @@ def _weighted(values: Mapping[str, Dual], contributions: Iterable[tuple[str, Arr
 
 
 def _norm(output: Dual, seed: Array | None) -> float:
-    return float(np.linalg.norm(_moved(output, seed)))
+    """Return the norm of the tangent of seed · output, without BLAS, whose threads would keep other processors busy."""
+    return math.sqrt(float(np.square(_moved(output, seed)).sum()))
 
 
 def _moved(output: Dual, seed: Array | None) -> Array:
