@@ -87,8 +87,10 @@ def _about_values(scenario: Scenario, values: dict[str, Any], profile: Profile) 
     at_limits = {name for step in scenario.applications if _at_limit(step, values) for name in step.arguments}
     for name, value in values.items():
         numbers = value[~np.isinf(value)] if name in at_limits else value
-        if not np.all(np.abs(numbers.astype(float)) <= LARGEST_VALUE):
-            yield f"{name} is too large or not finite"
+        if not np.all(np.isfinite(numbers.astype(float))):
+            yield f"{name} is not finite"
+        elif not np.all(np.abs(numbers.astype(float)) <= LARGEST_VALUE):
+            yield f"{name} is too large"
         if value.ndim > max_rank or value.size > LARGEST_SIZE or (profile.scalars_only and value.ndim):
             yield f"{name} has the shape {value.shape}"
         if value.dtype not in {np.dtype(bool), np.dtype(profile.dtype)}:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario, random_scenario, shrink, weight
@@ -82,8 +82,12 @@ def test_what_is_read_stays_where_the_failure_needs_it() -> None:
 
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), bits=st.integers(1, 2**16 - 1))
+@example(seed=2_306_563_278, bits=1)  # the reciprocal of the distance of equal points
 def test_whatever_fails_stays_within_the_rules_and_gets_no_heavier(seed: int, bits: int) -> None:
-    """An arbitrary predicate: a hash of the operators and the number of steps."""
+    """An arbitrary predicate: a hash of the operators and the number of steps.
+
+    Operands may leave the sample ranges, and then results may be larger than drawn ones, but they stay finite.
+    """
 
     def fails(scenario: Scenario) -> bool:
         return bool(bits >> (len(scenario.operators) * 7 + len(scenario.steps)) % 16 & 1)
@@ -93,7 +97,7 @@ def test_whatever_fails_stays_within_the_rules_and_gets_no_heavier(seed: int, bi
         small = shrink(scenario, fails, limit=100)
         assert fails(small)
         assert weight(small) <= weight(with_short_names(scenario))
-        rules = ("sample range", "too few", "reads at the end", "last graph")
+        rules = ("sample range", "too large", "too few", "reads at the end", "last graph")
         assert [text for text in complaints(small, Profile()) if not any(rule in text for rule in rules)] == []
 
 
