@@ -14,7 +14,7 @@ Outcome = Literal["right", "wrong", "inconclusive"]
 Method = Literal["certified", "differences", "directions", "none"]
 
 CAUSES = frozenset({"kink", "pole", "noise", "domain", "time", "raises", "changes", "unsupported"})
-"""Reasons for an inconclusive report: the point, the rounding of the function, or that it cannot be checked at all."""
+"""Causes of an inconclusive report: the point, the rounding of the function, or a function that cannot be checked."""
 
 HOW = {
     "certified": "held against certified intervals",

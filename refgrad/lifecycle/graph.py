@@ -65,7 +65,7 @@ COMPUTING_FAMILIES = frozenset({"reductions", "products"})
 """Families of structural operators that compute the entries of their results instead of selecting them."""
 
 PieceVersion = tuple[int, int]
-"""A piece of memory, and the number of writes to it at some time."""
+"""Number of a piece of memory, and the number of writes to it so far."""
 
 
 class MemoryPieces:

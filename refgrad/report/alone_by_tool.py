@@ -61,7 +61,7 @@ def run(program: str, tool: str, folder: Path) -> int:
         told([number(line)])
     if done.returncode > 0 and done.stderr.endswith("error: compilation failed\n"):
         return failed("SyntaxError", done.stderr[-1000:])
-    if "there is no package called" in done.stderr:  # as R says it
+    if "there is no package called" in done.stderr:  # R
         return failed("ModuleNotFoundError", done.stderr[-1000:])
     for line in done.stderr.splitlines():
         if match := ENDS.match(line):

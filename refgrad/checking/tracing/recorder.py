@@ -33,7 +33,7 @@ LONGEST_TRACE = 20_000
 
 
 class Untraceable(Exception):  # noqa: N818 (it is no error: the function is checked in another way)
-    """A function does something for which the operator table has no row; the message says what."""
+    """A function does something for which the operator table has no row, which the message names."""
 
 
 class Given(NamedTuple):

@@ -96,7 +96,10 @@ def _stays(oracle: CertifiedOracle, name: str) -> bool:
 
 
 def _outranks(oracle: CertifiedOracle, wide: list[str], narrow: list[str]) -> bool:
-    """Return True if wide operands decide the dtype even where 0-d arrays count less, and narrow ones are leaves."""
+    """Return True if the narrow operands are leaves and the result has the dtype of the wide ones in every engine.
+
+    Some engines promote 0-d arrays with lower priority.
+    """
     definitions = oracle.original.definitions
     plain = all(isinstance(definitions[operand], Leaf) for operand in narrow)
     ranks = [[oracle.value(operand).midpoint.ndim for operand in operands] for operands in (wide, narrow)]

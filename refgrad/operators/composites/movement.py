@@ -157,7 +157,7 @@ def split_at(positions: Positions, *, axis: int, points: tuple[int, ...], part: 
 
 
 def split_by_size(positions: Positions, *, axis: int, size: int, part: int) -> Positions:
-    """Return one of the parts of length ``size``, the last of which may be shorter; an empty axis is one part."""
+    """Split an axis into parts of length ``size`` and return one. The last may be shorter. An empty axis is a part."""
     points = range(size, positions.shape[axis], size)
     return part_of(np.split(positions, list(points), axis), part)
 

@@ -410,7 +410,7 @@ class ClaimedGradient:
         return (denied or self.judge.rounds_to_single) and (result is None or not result.failing)
 
     def asked_again(self, direction: Direction) -> Discrepancy | None:
-        """Return what is wrong by other steps and with the gradient's own noise allowed, in one entry if possible."""
+        """Measure again with other steps, allow for the gradient's own noise, and return what is still discrepant."""
         judge = self.judge
         jitter = min(float(np.abs(direction.vector) @ self.jitter), judge.vague * self.typical)
         jitter += self.saturation(direction)

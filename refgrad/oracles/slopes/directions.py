@@ -222,7 +222,7 @@ class Directions:
         return self._central(vector, self.scale.steps[:FIRST_STEPS], OFF_GRID * shrink)
 
     def near_slopes(self, vector: Floats) -> Direction:
-        """Return a direction with its slopes by the smallest steps alone, which see what lies between larger ones."""
+        """Return a direction with its slopes by the smallest step only, which resolves kinks between larger steps."""
         return self._central(vector, self.scale.steps[-1:], OFF_GRID)
 
     def _central(self, vector: Floats, steps: tuple[float, ...], shrink: float) -> Direction:

@@ -44,7 +44,7 @@ REASONS: Final = {
     "seed-shape": "the seed has another shape than the output",
     "write-shape": "what is written does not fit",
 }
-"""Reasons for which an error of a kind must be raised."""
+"""Reason why an error is expected, by the kind of error."""
 
 DTYPES: Final = ("torch", "jnp", "tf", "np")
 """Names of modules that have dtypes, as engine files import them; NumPy is last, since others import it, too."""
@@ -120,7 +120,7 @@ def has_plain_names(fact: Fact) -> bool:
 
 @singledispatch
 def asserted(fact: Fact, shown: ProgramEnd) -> Assertion | None:  # noqa: ARG001 (there is one function for each kind of fact)
-    """Return the assertion of what is right in place of a fact, None where nothing can be asserted."""
+    """Return an assertion of the right result that a fact contradicts, or None if nothing can be asserted."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""Programs of findings in Python: what was run, with an assertion of what is right in place of what was read."""
+"""Programs of findings in Python: the code that was run, with an assertion of the right result at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from refgrad.report.severity import shapes_of, steps_of
 from refgrad.scenario import Apply
 
 IMPORTED: Final = {"math": "import math", "np": "import numpy as np"}
-"""Imports that programs need beside those of engine files, by the names that they bind."""
+"""Imports that programs need in addition to those of engine files, by the names that they bind."""
 
 
 def python_program(verdict: Verdict, setup: str, *, known: bool) -> Printed:

@@ -22,7 +22,7 @@ Helpers = Mapping[str, ast.FunctionDef]
 
 
 def inlined(program: Sequence[Piece], setup: int = 0) -> list[Piece]:
-    """Return the program with what helpers do in place of their calls: functions among so many first statements."""
+    """Return the program with calls of helpers replaced by their statements. Helpers are among the first statements."""
     leading = (each.node for each in program[:setup] if isinstance(each.node, ast.FunctionDef))
     helpers = {each.name: _without_refusals(each) for each in leading}
     given = [_helper(each, helpers) for each in program]

@@ -85,7 +85,7 @@ def fresh_name(name: str, taken: set[str]) -> str:
 
 
 class Filling(ast.NodeTransformer):
-    """Puts expressions in the places of names, and names in the places of those that are bound."""
+    """Replaces names by expressions, and bound names by other names."""
 
     def __init__(self, filled: Mapping[str, ast.expr]) -> None:
         self.filled = filled

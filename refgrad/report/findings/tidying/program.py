@@ -1,4 +1,4 @@
-"""Programs of trees as text: simplified, with helpers in place and nothing that is not used."""
+"""Trees of a program as text: simplified, with helpers inlined and without unused parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Syntax trees of statements in Python: code templates with trees in place of their fields."""
+"""Syntax trees of statements in Python: code templates with their fields filled in by trees."""
 
 from __future__ import annotations
 
