@@ -22,7 +22,10 @@ Helpers = Mapping[str, ast.FunctionDef]
 
 
 def inlined(program: Sequence[Piece], setup: int = 0) -> list[Piece]:
-    """Return the program with calls of helpers replaced by their statements. Helpers are among the first statements."""
+    """Return the program with calls of helpers replaced by what they do.
+
+    Helpers are the functions among the first ``setup`` statements.
+    """
     leading = (each.node for each in program[:setup] if isinstance(each.node, ast.FunctionDef))
     helpers = {each.name: _without_refusals(each) for each in leading}
     given = [_helper(each, helpers) for each in program]
