@@ -155,22 +155,25 @@ def noted(
     return Noted(inputs, tuple(reversed(kept)))
 
 
+def composed(
+    operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any]
+) -> tuple[npt.NDArray[Any], Noted]:
+    """Return the result of a composite, and its ``forward`` steps.
+
+    If the operator has stress values and these steps give a result that is not finite, the ``computed`` steps replace
+    it, provided that theirs is finite.
+    """
+    trace = noted(operator, arrays, attributes)
+    result = trace.result.array
+    if not operator.stress_values or np.isfinite(result).all():
+        return result, trace
+    by_other_steps = noted(operator, arrays, attributes, computed=True).result.array
+    return (by_other_steps if np.isfinite(by_other_steps).all() else result), trace
+
+
 @cache
 def numpy_forward(operator: Operator) -> Callable[..., Any]:
-    """Return an operator as a function of numpy arrays, with its attributes as keywords.
-
-    If a composite has stress values and its ``forward`` steps give a result that is not finite, the ``computed`` steps
-    replace them, provided that theirs is finite.
-    """
+    """Return an operator as a function of numpy arrays, with its attributes as keywords."""
     if operator.composite is None:
         return numpy_function(operator)
-
-    def forward(*arrays: Any, **attributes: Any) -> npt.NDArray[Any]:
-        inputs = [np.asarray(array) for array in arrays]
-        result = noted(operator, inputs, attributes).result.array
-        if not operator.stress_values or np.isfinite(result).all():
-            return result
-        by_other_steps = noted(operator, inputs, attributes, computed=True).result.array
-        return by_other_steps if np.isfinite(by_other_steps).all() else result
-
-    return forward
+    return lambda *arrays, **attributes: composed(operator, list(map(np.asarray, arrays)), attributes)[0]

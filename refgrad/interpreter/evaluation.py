@@ -73,10 +73,11 @@ def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
 def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     table = operator_table()
     values: dict[str, Any] = {}
-    truths = {leaf.name for leaf in scenario.leaves if leaf.value.dtype == "bool"}
+    truths: set[str] = set()
     for number, step in enumerate(scenario.steps, 1):
         if isinstance(step, Leaf):
             values[step.name] = system.leaf(step)
+            truths |= {step.name} if step.value.dtype == "bool" else set()
         elif isinstance(step, Grad):
             values[step.name] = _gradient(number, step, values, system)
         elif isinstance(step, Jvp):

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.interpreter.composites import InnerArray, noted
-from refgrad.interpreter.evaluation import keywords
-from refgrad.interpreter.float64 import float64_values
+from refgrad.interpreter.composites import InnerArray, Noted
+from refgrad.interpreter.evaluation import PLAIN
+from refgrad.interpreter.float64 import float64_run
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Constant, Leaf, Scenario, Slice, Step
 from refgrad.scenario.rewrite import replaced
@@ -33,19 +33,19 @@ def expanded(scenario: Scenario) -> Scenario:
 
 @lru_cache(maxsize=64)
 def _expanded(scenario: Scenario) -> Scenario:
-    values = float64_values(scenario)
+    values, traces = float64_run(scenario)
+    remaining = iter(traces)
     mark = "__"
     while any(mark in name for name in values):
         mark += "_"
-    return Scenario(replaced(scenario.steps, Apply, lambda step: _written_out(step, values, mark)))
+    return Scenario(replaced(scenario.steps, Apply, lambda step: _written_out(step, remaining, mark)))
 
 
-def _written_out(step: Apply, values: Mapping[str, Any], mark: str) -> Iterator[Step]:
-    operator = operator_table()[step.operator]
-    if operator.composite is None:
+def _written_out(step: Apply, traces: Iterator[Noted], mark: str) -> Iterator[Step]:
+    """Return a step, or the steps of a composite, whose trace is the next one."""
+    if operator_table()[step.operator].composite is None:
         return iter((step,))
-    with np.errstate(all="ignore"):
-        trace = noted(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
+    trace = next(traces)
     names = {id(entry): name for entry, name in zip(trace.inputs, step.arguments, strict=True)}
     names |= {id(entry): f"{step.name}{mark}{number}" for number, entry in enumerate(trace.entries, 1)}
     names[id(trace.result)] = step.name
@@ -78,4 +78,6 @@ def _stored(value: Any) -> Any:
         return _stored(value.tolist())
     if isinstance(value, np.integer):
         return int(value)
-    return tuple(map(_stored, value)) if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return tuple(value) if PLAIN.issuperset(map(type, value)) else tuple(map(_stored, value))
+    return value

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.interpreter.composites import noted, numpy_forward
+from refgrad.interpreter.composites import Noted, composed, noted, numpy_forward
 from refgrad.interpreter.evaluation import ScenarioEvaluationError, evaluate, refuse_large_result
 from refgrad.operators import Operator
 from refgrad.operators.operator import refuse_size
@@ -68,6 +68,21 @@ class Float64:
         return np.full_like(values[step.output], np.nan)
 
 
+class _Noting(Float64):
+    """:class:`Float64` that keeps the steps of each composite, in the order of the applications."""
+
+    def __init__(self) -> None:
+        self.traces: list[Noted] = []
+
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
+        """Return the operator's result as numpy computes it."""
+        if operator.composite is None:
+            return super().apply(operator, arguments, attributes)
+        result, trace = composed(operator, arguments, attributes)
+        self.traces.append(trace)
+        return result
+
+
 class _Bounded(Float64):
     """:class:`Float64` with limits on memory and time, for scenarios from users' files."""
 
@@ -120,14 +135,22 @@ def bounded_values(scenario: Scenario) -> Values:
         raise ScenarioEvaluationError(f"the scenario is too large: {type(error).__name__}") from error
 
 
-@lru_cache(maxsize=REMEMBERED)
 def float64_values(scenario: Scenario) -> Values:
     """Return the value of every name that the scenario defines, as numpy computes it, in read-only arrays.
 
-    They are cached, since several parts of refgrad need those of one scenario in turn. Raises ScenarioEvaluationError
-    if an operator rejects its arguments.
+    Raises ScenarioEvaluationError if an operator rejects its arguments.
     """
-    values = evaluate(scenario, Float64())
+    return float64_run(scenario)[0]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def float64_run(scenario: Scenario) -> tuple[Values, tuple[Noted, ...]]:
+    """Return the values of :func:`float64_values`, and the steps of each composite, in the order of the applications.
+
+    They are cached, since several parts of refgrad need those of one scenario in turn.
+    """
+    system = _Noting()
+    values = evaluate(scenario, system)
     for array in values.values():
         array.flags.writeable = False
-    return MappingProxyType(values)
+    return MappingProxyType(values), tuple(system.traces)

@@ -23,7 +23,7 @@ import numpy as np
 
 from refgrad.lifecycle.graph import Extent, GraphNode, Vjp, extent_of, may_share, saves_agree, vjps_of
 from refgrad.lifecycle.predictions import ExpectedFlag, ExpectedValue, Fails, Open, Policy, Prediction, Seen, Succeeds
-from refgrad.lifecycle.state import FlagRules
+from refgrad.lifecycle.state import FlagRules, has_changes
 from refgrad.lifecycle.tensors import TensorState
 from refgrad.operators import operator_table
 from refgrad.scenario import (
@@ -68,14 +68,20 @@ def predict(scenario: Scenario, policy: Policy | None = None) -> tuple[Predictio
     return lower(scenario, policy or Policy()).predictions
 
 
-@lru_cache(maxsize=REMEMBERED)
 def lower(scenario: Scenario, policy: Policy | None = None) -> Lowered:
     """Return the scenario without changes of tensors, and what each step of the original one must show in terms of it.
 
     A scenario without such changes is returned as it is. Raises ScenarioEvaluationError where an operator rejects its
     arguments.
     """
-    model = Model(scenario, policy or Policy())
+    policy = policy or Policy()
+    # Without changes every view of what requires grad is recorded, and engines that differ in this share predictions.
+    return _lowered(scenario, policy if has_changes(scenario) else replace(policy, unrecorded_views="constant"))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _lowered(scenario: Scenario, policy: Policy) -> Lowered:
+    model = Model(scenario, policy)
     predictions = tuple(model.step(step) for step in scenario.steps)
     if not model.changes:
         return Lowered(scenario, predictions)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.interpreter import Float64, evaluate
+from refgrad.interpreter import float64_values
 from refgrad.lifecycle.model import predict
 from refgrad.lifecycle.predictions import Fails, Gradient, Prediction
 from refgrad.scenario import (
@@ -48,7 +48,7 @@ def required_features(scenario: Scenario) -> frozenset[str]:
     predictions = predict(scenario)
     features = {f"error:{kind}" for p in predictions if isinstance(p, Fails) for kind in (p.kind, *p.others)}
     features.update(feature for step in scenario.steps for feature in _needed_by(step))
-    if any(value.shape != () for value in evaluate(scenario, Float64()).values()):
+    if any(value.shape != () for value in float64_values(scenario).values()):
         features.add("arrays")
     if any(isinstance(p, Gradient) and len(p.contributions) > 1 for p in predictions):
         features.add("accumulate")

@@ -14,6 +14,11 @@ from refgrad.scenario import Hook as HookStep
 CHANGES = Detach | EnterMode | RequireGrad | StopRequiringGrad | Write | HookStep | RetainGrad
 
 
+def has_changes(scenario: Scenario) -> bool:
+    """Return True if a scenario changes tensors or flags, or how operators are recorded."""
+    return any(isinstance(step, CHANGES) for step in scenario.steps)
+
+
 class State:
     """The state of a scenario at its current step."""
 
@@ -31,7 +36,7 @@ class State:
         read = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "grad"}
         self.kept = read - leaves if policy.keeps == "all" else set()
         """Names of computed tensors that keep their gradients by default and whose gradients the scenario reads."""
-        self.changes = bool(self.kept) or any(isinstance(step, CHANGES) for step in scenario.steps)
+        self.changes = bool(self.kept) or has_changes(scenario)
         hooked = {step.tensor for step in scenario.steps if isinstance(step, HookStep)}
         self.watched = hooked | {s.name for s in scenario.steps if isinstance(s, RetainGrad)} | self.kept
         self.reverse_mode = ReverseMode(self.graph, self.tensors, self.hooks, policy, self.shapes)

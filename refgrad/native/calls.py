@@ -25,7 +25,7 @@ def call(template: str | None, target: str | tuple[str, ...] = (), /, **fields: 
     """
     assert template is not None
     used = _fields(template)
-    kept = {name: argument for name, argument in fields.items() if name in used}
+    kept = fields if fields.keys() <= used else {name: fields[name] for name in fields if name in used}
     if isinstance(target, str):
         return Call(template, kept, (target,))
     return Call(template, kept, target, unpack=bool(target))

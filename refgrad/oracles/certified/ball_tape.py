@@ -241,13 +241,11 @@ class BallTape:
 
     def _lifted(self, array: ObjectArray) -> ObjectArray:
         """Convert the plain numbers that NumPy inserts (neutral elements of empty sums, zeros) to constants."""
-        flat = array.ravel()
-        if all(type(entry) is Ball for entry in flat):
+        entries, number = array.ravel().tolist(), self.arithmetic.number
+        if {Ball}.issuperset(map(type, entries)):
             return array
-        number = self.arithmetic.number
-        return filled(
-            array.shape, [x if type(x) is Ball else Ball(number(int(x or 0)), CONSTANT, self.edges) for x in flat]
-        )
+        balls = [x if type(x) is Ball else Ball(number(int(x or 0)), CONSTANT, self.edges) for x in entries]
+        return filled(array.shape, balls)
 
     def push(self, starts: Mapping[int, Any]) -> list[Any]:
         """Return the tangent of every slot, given those of some slots; None for slots that do not depend on these."""

@@ -177,7 +177,7 @@ def _narrowest(at: Callable[[int], Certified]) -> Certified:
 
 
 def _certified(truth: ObjectArray, rounding: Callable[[], ObjectArray], form: Format) -> Certified:
-    midpoint = np.array([float(ball) for ball in truth.ravel()], dtype=np.float64).reshape(truth.shape)
+    midpoint = np.array(list(map(float, truth.ravel().tolist())), dtype=np.float64).reshape(truth.shape)
     return Certified(truth, midpoint, _radii(truth), rounding, form)
 
 
