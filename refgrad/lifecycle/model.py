@@ -95,7 +95,8 @@ class Model(FlagRules):
         """Process one step, and return what it must show."""
         if self.policy.unrecorded_views == "open":
             self.forget_unrecorded_views()
-        if self.unknown and not self.unknown.isdisjoint(step.uses):  # a gradient that could not be recorded, or memory that may overlap
+        # unknown are gradients that could not be recorded, and memory that may overlap
+        if self.unknown and not self.unknown.isdisjoint(step.uses):
             return self.open_step(step)
         match step:
             case Leaf():
