@@ -15,6 +15,7 @@ from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.report import GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Recorder, Untraceable, trace
+from refgrad.native.process import processor_time
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge
 from refgrad.scenario.formats import FORMATS, least_precise, rounded
@@ -44,8 +45,13 @@ REPEATABLE = 2.0**-40
 """Largest relative difference between two backward calls: threads may add in another order."""
 
 
+def clock() -> float:
+    """Return the seconds of a clock that stands still while this thread waits for a processor, where it is known."""
+    return time.monotonic() - processor_time("thread-self")[1]
+
+
 class Deadline:
-    """A moment after which nothing more is begun."""
+    """A moment after which nothing more is begun. Other work of the machine does not bring it nearer."""
 
     def __init__(self, seconds: float = inf) -> None:
         """Start now."""
@@ -53,16 +59,16 @@ class Deadline:
 
     def start(self, seconds: float) -> None:
         """Start again."""
-        self.end = time.monotonic() + seconds
+        self.end = clock() + seconds
 
     def is_over(self) -> bool:
         """Return True if the time is used up."""
-        return time.monotonic() > self.end
+        return clock() > self.end
 
     @property
     def remaining(self) -> float:
         """Number of seconds that are left."""
-        return self.end - time.monotonic()
+        return self.end - clock()
 
 
 @dataclass(frozen=True, slots=True)

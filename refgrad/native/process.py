@@ -86,6 +86,18 @@ def cannot_be_run(command: Sequence[str], reason: str) -> str:
     return f"{command[0]!r} cannot be run: {reason}"
 
 
+def processor_time(process: int | str) -> tuple[float, float]:
+    """Return the seconds for which a process has run, and those for which it has waited for a processor.
+
+    ``process`` is an ID, or ``thread-self`` for the calling thread. Both are 0 if the system does not have them.
+    """
+    try:
+        used, waited, _ = Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()
+        return int(used) * 1e-9, int(waited) * 1e-9
+    except (OSError, ValueError):
+        return 0.0, 0.0
+
+
 @dataclass(slots=True)
 class RunnerProcess:
     """One process of a runner, below a supervisor. Marks in shared memory show its progress.
@@ -223,15 +235,8 @@ class RunnerProcess:
         return line
 
     def processor_time(self) -> tuple[float, float]:
-        """Return the seconds for which the process has run, and those for which it has waited for a processor.
-
-        Both are 0 if the system does not provide them.
-        """
-        try:
-            used, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text(encoding="ascii").split()
-            return int(used) * 1e-9, int(waited) * 1e-9
-        except (OSError, ValueError):
-            return 0.0, 0.0
+        """Return what :func:`processor_time` returns of the process that runs programs."""
+        return processor_time(self.pid)
 
     def _read(self, *, wait: float) -> bool:
         """Read available answers and standard error. Return False once the pipe of answers is closed."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
+from refgrad.checking import check
 from refgrad.checking.check import Deadline
 from refgrad.checking.explanation import Explainer
 from refgrad.oracles import Discrepancy
@@ -91,9 +92,18 @@ def test_a_deadline_is_over_when_its_time_is_up() -> None:
     assert not Deadline().is_over()
 
 
+def test_a_deadline_stands_still_while_the_machine_does_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = 100.0
+    monkeypatch.setattr(check, "processor_time", lambda _: (0.0, waited))
+    deadline = Deadline(60.0)
+    before = deadline.remaining
+    waited += 1000.0
+    assert 1000.0 < deadline.remaining - before + 1.0 < 1002.0
+
+
 def test_an_explanation_has_the_time_that_the_check_had_left(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(check, "clock", lambda: now)
     deadline = Deadline(10.0)
     now += 4.0
     left = deadline.remaining
@@ -110,7 +120,7 @@ def test_an_explanation_has_the_time_that_the_check_had_left(monkeypatch: pytest
 @pytest.mark.parametrize(("method", "seconds"), [("directions", 60.0), ("differences", -1.0), ("directions", -1.0)])
 def test_simpler_inputs_are_looked_for_where_entries_are_judged_and_time_is_left(method: str, seconds: float) -> None:
     subject = SimpleNamespace(point=(np.array([0.25]),))
-    check = SimpleNamespace(judge=SimpleNamespace(method=method), deadline=Deadline(seconds), subject=subject)
+    checked = SimpleNamespace(judge=SimpleNamespace(method=method), deadline=Deadline(seconds), subject=subject)
     wrong = Discrepancy("wrong", 0, (0,), 1.0, 0.0, 0.0, "0")
-    explainer = Explainer(check)  # type: ignore[arg-type]
+    explainer = Explainer(checked)  # type: ignore[arg-type]
     assert explainer.simplified((), wrong) == (subject.point, wrong)
