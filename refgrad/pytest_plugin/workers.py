@@ -21,10 +21,9 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadScheduling
 
+from refgrad.facts import Blocked, Died, Evidence, Fact
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import check_named
-from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact
-from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.process import FROM_OUTSIDE
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, Running, as_property
@@ -225,7 +224,7 @@ def _verdict(check: Check, outcome: Outcome, fact: Fact, cause: str = "") -> Ver
         level=check.level,
         verdict=outcome,
         statement=check.statement,
-        message=message(evidence),
+        message=evidence.message(),
         evidence=evidence,
         cause=cause,
     )

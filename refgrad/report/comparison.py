@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from refgrad.grading.judging.evidence import Entry
+from refgrad.facts import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
 from refgrad.native.text import plain_text
 from refgrad.report.document import Report

@@ -17,11 +17,12 @@ from typing import Any, Final
 
 from refgrad.documents import checked, parsed_json
 from refgrad.errors import UserError, shortened
+from refgrad.facts import Evidence, Lacks
+from refgrad.facts.fact import SEVERITIES
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Evidence, Lacks
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
-from refgrad.report.severity import DERIVED, SEVERITIES, at, severity
+from refgrad.report.severity import DERIVED, at, severity
 from refgrad.specification import installed_version
 
 SCHEMA_NAME: Final = "refgrad/report/3"

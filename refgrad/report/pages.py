@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
 from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
@@ -20,7 +21,7 @@ from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
 from refgrad.report.findings.upstream import Known, read_upstream
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
-from refgrad.report.severity import Severity, severity
+from refgrad.report.severity import severity
 
 LONGEST_TITLE: Final = 100
 

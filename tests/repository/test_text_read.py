@@ -9,7 +9,6 @@ from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 READERS = {
     "refgrad/report/alone_by_tool.py": "the standard error of a compiler or a program",
     "refgrad/report/document.py": "names of engines, for names of files",
-    "refgrad/report/findings/assertion.py": "no text: it makes trees",
     "refgrad/report/findings/causes.py": "code templates of engine files, and messages of errors",
     "refgrad/report/findings/languages.py": "the setup of an engine file, and code templates",
     "refgrad/report/findings/measured.py": "code of measurements, which is not made of statements yet",

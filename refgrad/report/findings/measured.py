@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from refgrad.grading.judging.evidence import Measured
+from refgrad.facts import Measured
+from refgrad.facts.assertion import quoted
 from refgrad.grading.measurements.exercises.measuring import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
 from refgrad.grading.measurements.release import RESIDENT, SHARE, TRACED
-from refgrad.report.findings.assertion import quoted
 
 
 def measured(fact: Measured, code: Sequence[str]) -> str:

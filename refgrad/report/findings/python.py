@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Final
 
-from refgrad.grading.judging.evidence import Absent, Died, Error, Measured, Silence
+from refgrad.facts import Died, Error, Measured, Silence
+from refgrad.facts.assertion import ProgramEnd
+from refgrad.facts.behaviour import reasons
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.statements import Code, Show
-from refgrad.report.findings.assertion import REASONS, ProgramEnd, asserted, has_plain_names, unmasked
+from refgrad.native.statements import Call, Code, Show
 from refgrad.report.findings.languages import Printed
 from refgrad.report.findings.measured import measured, noted
 from refgrad.report.findings.tidying import Piece, pieces, tidied
+from refgrad.report.findings.tidying.folding import last_name
 from refgrad.report.findings.tidying.pieces import IMPORTS
-from refgrad.report.findings.tidying.trees import called, printed, program_of
+from refgrad.report.findings.tidying.trees import called, fields_of, nodes_of, printed, program_of
 from refgrad.report.severity import shapes_of, steps_of
 from refgrad.scenario import Apply
 
 IMPORTED: Final = {"math": "import math", "np": "import numpy as np"}
 """Imports that programs need in addition to those of engine files, by the names that they bind."""
+
+COPIES: Final = frozenset({"as_numpy", "asarray", "array", "numbers"})
+"""Functions that make an array of NumPy of a tensor."""
+
+METHODS: Final = frozenset({"clone", "numpy"})
 
 
 def python_program(verdict: Verdict, setup: str, *, known: bool) -> Printed:
@@ -69,21 +77,17 @@ def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list
     body, fact = program_of(statements), verdict.fact
     if isinstance(fact, Silence):
         return [*body[:-1], _silent(body[-1].node, fact)], True
-    shown = ProgramEnd(statements, shows, _modules(head), known, _parents(verdict))
     if _ends(verdict):
-        read = shown.bare if isinstance(fact, Died) else lambda call: unmasked(called(call))
-        return [*body, *(Piece.new(printed(read(show.call))) for show in shows)], True
-    found = asserted(fact, shown) if fact is not None and has_plain_names(fact) else None
+        read = "tensor" if isinstance(fact, Died) and known else "unmasked"
+        return [*body, *(Piece.new(printed(READS[read](show))) for show in shows)], True
+    parents = {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
+    end = ProgramEnd(statements, shows, _modules(head), parents)
+    found = fact.assertion(end) if fact is not None and fact.has_plain_names else None
     if found is None:
         return [*body, *(Piece.new(printed(called(show.call)), show.what) for show in shows)], False
-    got = ast.Assign([ast.Name("got", ast.Store())], found.got, lineno=0)
-    checked = Piece(ast.Pass(), found.text, needs=tuple(found.needs))
-    return [*body, *map(Piece.new, found.before), Piece.new(got), checked], True
-
-
-def _parents(verdict: Verdict) -> dict[str, list[str]]:
-    """Return the arguments of each application, by the name of its result."""
-    return {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
+    before = [Piece.new(node) for call in found.before for node in nodes_of(call)]
+    got = ast.Assign([ast.Name("got", ast.Store())], _got(found.got, shows, known=known), lineno=0)
+    return [*body, *before, Piece.new(got), Piece(ast.Pass(), found.text, needs=tuple(found.modules))], True
 
 
 def _ends(verdict: Verdict) -> bool:
@@ -91,15 +95,26 @@ def _ends(verdict: Verdict) -> bool:
     fact = verdict.fact
     if isinstance(fact, Died):
         return verdict.evidence is not None and verdict.evidence.repeatable
-    return (isinstance(fact, Error) and not fact.expected) or (isinstance(fact, Absent) and fact.error is not None)
+    return fact is not None and fact.raised is not None and not (isinstance(fact, Error) and fact.expected)
+
+
+def _got(call: Call, shows: Sequence[Show], *, known: bool) -> ast.expr:
+    """Return the expression that is asserted, in which fields stand for ways to read what a program shows.
+
+    Of a library that is not ``known`` nobody can say whether its tensors turn into numbers by themselves.
+    """
+    reads, filled = READS if known else {**READS, **AS_THEY_ARE}, dict[str, ast.expr]()
+    for name in fields_of(call.template) - call.fields.keys():
+        way, _, number = name.partition("_")
+        [show] = shows[int(number) :][:1] if number else shows
+        filled[name] = reads[way](show)
+    return called(call, **filled)
 
 
 def _silent(last: ast.stmt, fact: Silence) -> Piece:
     """Return a statement that asserts that another one raises an error."""
-    reason = " or ".join(REASONS.get(kind, kind) for kind in fact.due)
-    error = ast.Call(
-        ast.Name("AssertionError", ast.Load()), [ast.Constant(f"no error was raised, though {reason}")], []
-    )
+    text = f"no error was raised, though {reasons(fact.due)}"
+    error = ast.Call(ast.Name("AssertionError", ast.Load()), [ast.Constant(text)], [])
     tried = last.body if isinstance(last, ast.Try) else [last]
     handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Pass()])
     return Piece.new(ast.Try(tried, [handler], [ast.Raise(error)], []))
@@ -127,3 +142,55 @@ def _unprinted(piece: Piece) -> Piece:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Call() as call])):
             return Piece.new(ast.Expr(call))
     return piece
+
+
+def unmasked(shown: ast.expr) -> ast.expr:
+    """Return an expression without the question whether it is None."""
+    return shown.orelse if isinstance(shown, ast.IfExp) else shown
+
+
+def bare(shown: ast.expr) -> ast.expr:
+    """Return the expression of a tensor that is read; its dtype stays a dtype."""
+    return _bare(unmasked(shown))
+
+
+def _bare(shown: ast.expr) -> ast.expr:
+    match shown:
+        case ast.Call(
+            func=ast.Name(id="getattr"),
+            args=[inner, ast.Constant(value=str(name))]
+            | [inner, ast.Constant(value=str(name)), ast.Constant(value=None)],
+        ):
+            return ast.Attribute(_bare(inner), name, ast.Load())
+        case ast.Attribute(value=inner, attr="dtype"):
+            return ast.Attribute(_bare(inner), "dtype", ast.Load())
+        case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[]) if method in METHODS:
+            return _bare(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr="detach"), args=[]):
+            found = _bare(inner)
+            return found if isinstance(found, ast.Attribute) and found.attr == "grad" else shown
+        case ast.Call(args=[inner], keywords=[]) if last_name(shown.func) in COPIES:
+            return _bare(inner)
+    return shown
+
+
+def _dtype_of(show: Show) -> ast.expr:
+    """Return the expression of a dtype, by NumPy if the engine file has none."""
+    return called(show.dtype or Call("np.asarray({shown}).dtype", {"shown": show.call}))
+
+
+READS: Final[Mapping[str, Callable[[Show], ast.expr]]] = MappingProxyType({
+    "shown": lambda show: called(show.call),
+    "unmasked": lambda show: unmasked(called(show.call)),
+    "tensor": lambda show: bare(called(show.call)),
+    "maybe": lambda show: bare(called(show.call)),
+    "dtype": lambda show: bare(_dtype_of(show)),
+})
+"""Ways to read what a program shows, by the fields of assertions."""
+
+AS_THEY_ARE: Final[Mapping[str, Callable[[Show], ast.expr]]] = MappingProxyType({
+    "tensor": READS["unmasked"],
+    "maybe": READS["shown"],
+    "dtype": lambda show: unmasked(_dtype_of(show)),
+})
+"""Ways to read what a program of an unknown library shows."""

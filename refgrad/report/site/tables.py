@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from refgrad.grading.judging.evidence import Entry
+from refgrad.facts import Entry
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.operators import operator_table
 from refgrad.report.pages import Graded

@@ -111,17 +111,26 @@ def _assigned(call: Call) -> ast.stmt:
     return ast.Assign([listed if call.unpack or len(names) > 1 else names[0]], called(call), lineno=0)
 
 
-def called(call: Call) -> ast.expr:
-    """Return the tree of a template with its fields filled in. Raises ValueError for what is no expression."""
-    filling = Filling({FIELD.format(name): _argument(each) for name, each in call.fields.items()})
+def called(call: Call, **others: ast.expr) -> ast.expr:
+    """Return the tree of a template with its fields filled in, and with ``others`` that are trees already.
+
+    Raises ValueError for what is no expression.
+    """
+    fields = {name: _argument(each) for name, each in call.fields.items()} | others
+    filling = Filling({FIELD.format(name): each for name, each in fields.items()})
     return filling.visit(copy.deepcopy(_parsed(call.template)))  # type: ignore[no-any-return]
+
+
+def fields_of(template: str) -> set[str]:
+    """Return the names of the fields of a template."""
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 
 @cache
 def _parsed(template: str) -> ast.expr:
     """Return the tree of a template, in which names stand for its fields."""
     try:
-        fields = {name: FIELD.format(name) for _, name, _, _ in Formatter().parse(template) if name}
+        fields = {name: FIELD.format(name) for name in fields_of(template)}
         return _tree(template.format(**fields).strip())
     except LookupError as error:
         raise ValueError(str(error)) from error
