@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -13,13 +14,13 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from refgrad.documents import read_toml
 from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
 from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
 from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
-from refgrad.report.findings.upstream import Known, read_upstream
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import severity
 
@@ -49,6 +50,38 @@ MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "missing": "a gradient that is due is not there, or is not a number",
     "wrong": "no rounding explains the number, or an error that is due did not come",
 })
+
+UPSTREAM: Final = "upstream.toml"
+"""File beside the reports, of links to what others know of findings, each with the date on which it was looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A report of others on what a finding shows."""
+
+    engine: str
+    checks: frozenset[str]
+    link: str
+    looked_up: date
+    note: str
+
+    def explains(self, engine: str, checks: Iterable[str]) -> bool:
+        """Whether it is about one of some checks of an engine."""
+        return engine == self.engine and not self.checks.isdisjoint(checks)
+
+
+def read_upstream(folder: Path) -> list[Known]:
+    """Read what is known beside the reports of a folder, nothing where there is no such file.
+
+    Raises ReportError where the file is malformed.
+    """
+    path = folder / UPSTREAM
+    if not path.exists():
+        return []
+    return [
+        Known(row["engine"], frozenset(row["checks"]), row["link"], date.fromisoformat(row["date"]), row["note"])
+        for row in read_toml(path, "upstream", ReportError, dates=("date",)).get("known", ())
+    ]
 
 
 @dataclass(frozen=True)

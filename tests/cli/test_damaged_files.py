@@ -29,9 +29,9 @@ from refgrad.native.adapter import read_adapter
 from refgrad.operators import load_operators
 from refgrad.pytest_plugin.known_failures import read_known_failures
 from refgrad.report.course import read_points
-from refgrad.report.findings.upstream import FILE, read_upstream
+from refgrad.report.pages import FILE, read_upstream
 from refgrad.report.site.documents import read_documents
-from refgrad.report.site.plots import drawn, read_accuracy, read_growth
+from refgrad.report.site.pictures import drawn, read_accuracy, read_growth
 from refgrad.scenario import parse
 from refgrad.specification import specs_directory
 from tests.effort import USUAL

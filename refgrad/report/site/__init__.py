@@ -1,5 +1,245 @@
-"""The site: reports as self-contained HTML pages."""
+"""Writes the pages of a site. They are self-contained, use no network, and run nothing that comes from an engine.
 
-from refgrad.report.site.writing import write_site
+Every value is escaped, limited in length, and free of control characters. Each page contains its style and script. A
+security policy in its head allows these two, by their hashes, and nothing else.
+"""
 
-__all__ = ["write_site"]
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from refgrad.grading.judging.verdict import OUTCOMES
+from refgrad.native.text import plain_text
+from refgrad.operators import Operator, operator_table
+from refgrad.operators.table import domain, edge, signature
+from refgrad.report.accuracy import USUAL
+from refgrad.report.comparison import KINDS, histories
+from refgrad.report.document import ReportError
+from refgrad.report.findings import Script
+from refgrad.report.findings.causes import Cause, shared_operators
+from refgrad.report.findings.script import safe_name
+from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
+from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
+from refgrad.report.severity import At
+from refgrad.report.site.documents import read_documents, shelves
+from refgrad.report.site.issue import (
+    LONGEST,
+    ending_of,
+    issue_text,
+    operator_said,
+    reason_of,
+    source_of,
+    statement_of,
+    title_of,
+)
+from refgrad.report.site.pictures import drawn, graph_of, read_accuracy, read_growth
+from refgrad.report.site.tables import conventions_of, operators_of, widest_first
+
+
+def write_site(
+    folder: Path, target: Path, earlier: Sequence[Path] = (), docs: Path | None = None, course: Sequence[Any] = ()
+) -> list[Path]:
+    """Write the site of all reports in a folder, and return the paths of its pages, beginning with the first page.
+
+    With a ``course``, the site is made from the reports of its students instead, and has a page with their points.
+
+    If ``earlier`` folders, oldest first, have reports of the same names, a page shows how the engines changed. The
+    documents in the folder ``docs`` become pages of the site.
+
+    Raises ReportError where there is no report, a report is malformed, a link in a document leads nowhere, or a page
+    cannot be written.
+    """
+    reports = [each["report"] for each in course if each["report"]] if course else read_folder(folder)
+    writer = _Writer(reports, target)
+    writer.page("index.html", "index", title="What refgrad found", **_overview(reports))
+    if course:
+        writer.page("course.html", "course", title="Course", students=course)
+    wide = widest_first(reports)
+    operators = operators_of(wide)
+    writer.page("operators.html", "operators", title="Operators", rows=operators, reports=wide)
+    writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(wide), reports=wide)
+    if errors := read_accuracy(folder):
+        writer.page("accuracy.html", "accuracy", title="Accuracy", measured=errors, usual=USUAL)
+    if measured := read_growth(folder):
+        curves = [(plot, drawn(plot)) for plot in measured]
+        writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=statement_of)
+    if told := histories([*map(read_folder, earlier), reports]):
+        writer.page("history.html", "history", title="History", histories=told, kinds=KINDS)
+    documents = [] if docs is None else read_documents(docs, writer.document_page, folder)
+    if documents:
+        writer.page("documents.html", "documents", title="Documents", shelves=shelves(documents))
+    writer.menu = [template for template, _ in writer.pages.values()]
+    for report in reports:
+        writer.engine(report)
+    for row in operators:
+        writer.operator(row.name, wide)
+    for document in documents:
+        writer.page(writer.document_page(document.path), "document", title=document.title, document=document)
+    return writer.write()
+
+
+def _overview(reports: Sequence[Graded]) -> dict[str, Any]:
+    chapters = list(dict.fromkeys(v.chapter for report in reports for v in report.verdicts))
+    return {"chapters": chapters, "shared": shared_operators(report.causes for report in reports)}
+
+
+class _Writer:
+    """Collects pages, and writes them once all names are known."""
+
+    def __init__(self, reports: Sequence[Graded], target: Path) -> None:
+        self.target = target
+        self.names = FileNames()
+        self.menu: list[str] = []
+        self.pages: dict[str, tuple[str, dict[str, Any]]] = {}
+        self.templates = _templates()
+        self.templates.globals.update(
+            reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID, outcomes=OUTCOMES,
+            severity_choices=[(each.replace(" ", "-"), each) for each in (*SEVERITIES_SAID, *get_args(At))],
+            engine_page=self.engine_page, finding_page=self.finding_page, operator_page=self.operator_page,
+            document_page=self.document_page,
+        )  # fmt: skip
+        for name in ("index", "course", "operators", "conventions", "accuracy", "growth", "history", "documents"):
+            self.names.page(name)
+
+    def engine_page(self, report: Graded) -> str:
+        """Return the file of an engine's page."""
+        return self.names.page("engine", report.file)
+
+    def finding_page(self, report: Graded, identifier: str) -> str:
+        """Return the file of a finding's page."""
+        return self.names.page("finding", report.file, identifier)
+
+    def operator_page(self, name: str) -> str:
+        """Return the file of an operator's page."""
+        return self.names.page("operator", name)
+
+    def document_page(self, path: str) -> str:
+        """Return the file of a document's page."""
+        return self.names.page("document", path)
+
+    def page(self, file: str, template: str, **values: Any) -> None:
+        """Add a page."""
+        self.pages[file] = (template, values)
+
+    def engine(self, report: Graded) -> None:
+        """Add the page of an engine, and one for each of its findings."""
+        self.page(self.engine_page(report), "engine", title=report.title, report=report)
+        for cause in report.causes:
+            for found in cause.findings:
+                self.finding(report, cause, found)
+
+    def finding(self, report: Graded, cause: Cause, found: Script) -> None:
+        """Add the page of a finding."""
+        fact = found.verdict.fact
+        subject = getattr(getattr(fact, "subject", None), "name", "")
+        self.page(
+            self.finding_page(report, found.verdict.id), "finding", title=f"{report.title}: {title_of(found)}",
+            report=report, cause=cause, found=found, graph=graph_of(found.verdict.scenario, subject),
+            issue=issue_text(found), source=source_of(found.verdict), reason=reason_of(found.verdict),
+            meaning=operator_said(found.verdict), ending=ending_of(found),
+        )  # fmt: skip
+
+    def operator(self, name: str, reports: Sequence[Graded]) -> None:
+        """Add the page of an operator: what it is, and how each engine does in each chapter."""
+        row = operator_table().get(name)
+        by_report = [{v.chapter: v for v in report.verdicts if v.operator == name} for report in reports]
+        chapters = list(dict.fromkeys(chapter for found in by_report for chapter in found))
+        self.page(
+            self.operator_page(name),
+            "operator",
+            title=name,
+            row=None if row is None else _told(row),
+            chapters=chapters,
+            reports=reports,
+            by_report=by_report,
+        )
+
+    def write(self) -> list[Path]:
+        """Write all pages. Raises ReportError where they cannot be written."""
+        try:
+            self.target.mkdir(parents=True, exist_ok=True)
+            return [self._write(file, *page) for file, page in self.pages.items()]
+        except OSError as error:
+            raise ReportError(f"{self.target} cannot be written: {error.strerror}") from error
+
+    def _write(self, file: str, template: str, values: dict[str, Any]) -> Path:
+        text = self.templates.get_template(f"{template}.html.jinja").render(menu=self.menu, here=template, **values)
+        path = self.target / file
+        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        return path
+
+
+def _told(row: Operator) -> dict[str, Any]:
+    """Return the values that the page of an operator shows."""
+    return {
+        "signature": row.name + signature(row),
+        "summary": row.summary,
+        "source": row.source,
+        "domain": domain(row),
+        "formula": "" if row.formula is None else row.formula.source,
+        "edges": [edge(each) for each in row.edges],
+        "partials": {argument: partial.source for argument, partial in row.partials.items()},
+    }
+
+
+def _templates() -> Environment:
+    loader = PackageLoader("refgrad.report.site")
+    templates = Environment(
+        loader=loader, undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_plain
+    )
+    templates.filters["coded"] = _coded
+    for name in ("style.css", "site.js"):
+        text = loader.get_source(templates, name)[0]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        part = name.partition(".")[2]
+        templates.globals[part] = Markup(text)  # noqa: S704 (our own file)
+        templates.globals[f"{part}_hash"] = f"sha256-{digest}"
+    return templates
+
+
+def _coded(text: str) -> Markup:
+    """Return a text in which the parts between backquotes are marked as code."""
+    parts = plain_text(text, LONGEST).split("`")
+    if len(parts) % 2 == 0:  # a backquote has no partner
+        return escape("`".join(parts))
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value for a page. Text is limited in length and has no control characters."""
+    if isinstance(value, Markup):
+        return value
+    return plain_text(value, LONGEST) if isinstance(value, str) else value
+
+
+@dataclass(slots=True)
+class FileNames:
+    """Assigns each subject the name of a file, always the same one."""
+
+    given: dict[Hashable, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def page(self, kind: str, *subject: str) -> str:
+        """Return the file of the page on a subject, such as ``finding-torch-operators-exp.html``."""
+        key = (kind, *subject)
+        if key not in self.given:
+            self.given[key] = self._free(safe_name("-".join(key)).lower())
+        return self.given[key]
+
+    def _free(self, stem: str) -> str:
+        name, number = f"{stem}.html", 1
+        while name in self.taken:
+            number += 1
+            name = f"{stem}-{number}.html"
+        self.taken.add(name)
+        return name

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from refgrad.report.findings.tidying.folding import Folding, Unknown, truth
-from refgrad.report.findings.tidying.pieces import IMPORTS, Filling, Piece, fresh_name, mentions
+from refgrad.report.findings.folding import Folding, Unknown, truth
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, fresh_name, mentions
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
 SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)

@@ -10,10 +10,9 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.report.findings.tidying.folding import Folding
-from refgrad.report.findings.tidying.inlining import inlined
-from refgrad.report.findings.tidying.known import Shapes, with_shapes
-from refgrad.report.findings.tidying.pieces import IMPORTS, Filling, Piece, assigned_in, mentions, names_in
+from refgrad.report.findings.folding import Folding, Shapes, with_shapes
+from refgrad.report.findings.inlining import inlined
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, assigned_in, mentions, names_in
 
 PREFIX: Final = "program_"
 """Beginning of the names of functions that a program differentiates."""
