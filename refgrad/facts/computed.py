@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from refgrad.scenario import (
     RequireGrad,
     RetainGrad,
     Scenario,
+    Step,
     StopRequiringGrad,
     Write,
     ZeroGrad,
@@ -38,6 +40,18 @@ MOST_ENTRIES: Final = 4
 
 DEFAULT: Final = "float64"
 """The precision that need not be told."""
+
+ACTIONS: Final[Mapping[type[Step], str]] = MappingProxyType({
+    Backward: "a backward from `{step.output}`",
+    Grad: "the gradient of `{step.output}` with respect to `{step.leaf}`",
+    Write: "overwriting `{step.name}`",
+    Hook: "a hook on `{step.tensor}`",
+    RetainGrad: "keeping the gradient of `{step.name}`",
+    RequireGrad: "changing whether `{step.name}` requires grad",
+    StopRequiringGrad: "changing whether `{step.name}` requires grad",
+    Read: "reading what `{step.name}` saw",
+})
+"""What a step does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,27 +223,11 @@ class Computed:
     @property
     def action(self) -> str:
         """What the last step does."""
-        match self.steps[-1]:
-            case Backward(output=output):
-                text = f"a backward from `{output}`"
-            case Grad(output=output, leaf=leaf):
-                text = f"the gradient of `{output}` with respect to `{leaf}`"
-            case Write(name=name):
-                text = f"overwriting `{name}`"
-            case Hook(tensor=tensor):
-                text = f"a hook on `{tensor}`"
-            case RetainGrad(name=name):
-                text = f"keeping the gradient of `{name}`"
-            case RequireGrad(name=name) | StopRequiringGrad(name=name):
-                text = f"changing whether `{name}` requires grad"
-            case Read(what="hook", name=name):
-                text = f"reading what `{name}` saw"
-            case Read(what=what, name=name):
-                part = "the gradient" if what == "grad" else f"`{what}`"
-                text = f"reading {part} of `{self.texts.get(name, name)}`"
-            case last:
-                text = f"`{last.to_text()}`"
-        return text
+        last = self.steps[-1]
+        if isinstance(last, Read) and last.what != "hook":
+            part = "the gradient" if last.what == "grad" else f"`{last.what}`"
+            return f"reading {part} of `{self.texts.get(last.name, last.name)}`"
+        return ACTIONS.get(type(last), "`{text}`").format(step=last, text=last.to_text())
 
 
 def _short(name: str, texts: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -28,14 +27,8 @@ Three times as many reach one more of PyTorch's 261 operators with a derivative.
 """
 
 Document = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RowTrial:
-    """One application of a row, as a function of the tensors with respect to which it is differentiated."""
-
-    function: Callable[..., Any]
-    primals: tuple[Any, ...]
+RowTrial = tuple[Callable[..., Any], tuple[Any, ...]]
+"""One application of a row: a function of the tensors with respect to which it is differentiated, and these."""
 
 
 def coverage(name: str, python: str | None = None) -> Document:
@@ -107,10 +100,10 @@ def _other_names(
 def _reached(inventory: Inventory, engine: Engine, operator: Operator) -> set[str] | None:
     """Return the entries that a row reaches in a few trials, or None where the engine raised in all of them."""
     found: set[str] | None = None
-    for trial in _trials(engine, operator):
+    for function, primals in _trials(engine, operator):
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                found = (found or set()).union(inventory.reached(trial.function, trial.primals))
+                found = (found or set()).union(inventory.reached(function, primals))
         except Exception:  # noqa: BLE001, S112 (an engine need not have every shape and attribute)
             continue
     return found
@@ -136,7 +129,7 @@ def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Lea
         given = {**tensors, **dict(zip(moving, primals, strict=True))}
         return engine.apply(step, [given[leaf.name] for leaf in leaves], scenario)
 
-    return RowTrial(function, tuple(tensors[name] for name in moving))
+    return function, tuple(tensors[name] for name in moving)
 
 
 WIDTH: Final = 120

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from refgrad.report.findings.trees import literal
+from refgrad.report.findings.trees import Filling, literal
 
 COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingProxyType({
     ast.Eq: operator.eq,
@@ -40,10 +40,6 @@ DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
     **dict.fromkeys(REDUCTIONS, MappingProxyType({"axis": None, "keepdims": False, "keepdim": False})),
 })
 """What a call need not say, by the last name of the function."""
-
-
-FIRST: Final = frozenset({"grad", "make_vjp"})
-"""Functions that differentiate the first argument of a function unless they are told otherwise."""
 
 
 class Unknown(Exception):  # noqa: N818 (it says that nothing is known, not that something is wrong)
@@ -93,13 +89,15 @@ class Folding(ast.NodeTransformer):
         if isinstance(call, ast.Call) and len(call.args) == 2 and isinstance(call.args[1], ast.Lambda):  # noqa: PLR2004
             inner, parameters = call.args[1].body, call.args[1].args.args
             same = isinstance(call.args[0], ast.Name) and [each.arg for each in parameters] == ["x"]
-            call = _renamed(inner, "x", call.args[0]) if same else call
+            call = Filling({"x": call.args[0]}).visit(inner) if same else call
         match call:
             case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), value]):
                 if name.isidentifier():
                     return ast.Assign([ast.Attribute(target, name, ast.Store())], value, lineno=node.lineno)
-            case ast.Call(func=ast.Attribute(value=target, attr="__setitem__"), args=[index, value]):
-                return ast.Assign([ast.Subscript(target, _alone(index), ast.Store())], value, lineno=node.lineno)
+            case ast.Call(
+                func=ast.Attribute(value=target, attr="__setitem__"), args=[ast.Tuple(elts=[index]) | index, value]
+            ):
+                return ast.Assign([ast.Subscript(target, index, ast.Store())], value, lineno=node.lineno)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -130,42 +128,43 @@ class Folding(ast.NodeTransformer):
         """Leave out defaults, and an array around the list that a tensor is made of."""
         self.generic_visit(node)
         node.args = [part for each in node.args for part in _unpacked(each)]
-        name = last_name(node.func)
+        name, function = last_name(node.func), ast.unparse(node.func)
         defaults = DEFAULTS.get(name, {})
-        node.keywords = [each for each in node.keywords if not _is_default(each, defaults)]
-        if name == "backward" and len(node.args) == 1 and _is_none(node.args[0]):
-            node.args = []
-        if name in FIRST and len(node.args) == 2 and _is_zero(node.args[1]):  # noqa: PLR2004 (a function and a place)
-            node.args = node.args[:1]
+        node.keywords = [
+            each for each in node.keywords
+            if not (isinstance(each.value, ast.Constant) and each.value.value is defaults.get(str(each.arg), Unknown))
+        ]  # fmt: skip
         typed = any(each.arg == "dtype" for each in node.keywords)
-        listed = (
-            (name == "tensor" and isinstance(node.func, ast.Attribute))
-            or ast.unparse(node.func) in OF_LISTS
-            or (typed and ast.unparse(node.func) in OF_TYPED)
-        )
-        if listed and node.args:
+        listed = function in OF_LISTS or (typed and function in OF_TYPED)
+        if node.args and (listed or (name == "tensor" and isinstance(node.func, ast.Attribute))):
             node.args[0] = _list_of(node.args[0], typed=typed)
-        match node:
-            case ast.Call(
-                func=ast.Attribute(value=ast.Dict() as table, attr="get"), args=[ast.Constant(value=key), default]
-            ):
-                return _entry(table, key, default)
-        if name == "len" and len(node.args) == 1 and isinstance(node.args[0], ast.List):
-            return ast.Constant(len(node.args[0].elts))
-        if name == "list" and len(node.args) == 1 and isinstance(node.args[0], ast.Tuple):
-            return ast.List(node.args[0].elts, ast.Load())
-        if name == "tuple" and len(node.args) == 1 and isinstance(node.args[0], ast.List):
-            return ast.Tuple(node.args[0].elts, ast.Load())
-        if name == "tuple" and len(node.args) == 1 and (count := _counted(node.args[0])) is not None:
+        return _known_call(node, name)
+
+
+def _known_call(node: ast.Call, name: str) -> ast.expr:
+    """Return what a call gives that the program decides, or the call without arguments that it has by default."""
+    match name, node.args:
+        case "backward", [ast.Constant(value=None)]:
+            node.args = []
+        case "grad" | "make_vjp", [function, ast.Constant(value=int(place))] if place == 0:
+            node.args = [function]  # these differentiate the first argument unless they are told otherwise
+        case "get", [ast.Constant(value=key), default] if isinstance(node.func, ast.Attribute):
+            if isinstance(table := node.func.value, ast.Dict):
+                entries = zip(table.keys, table.values, strict=True)
+                return next((value for each, value in entries if _is_constant(each, key)), default)
+        case "len", [ast.List(elts=parts)]:
+            return ast.Constant(len(parts))
+        case "list", [ast.Tuple(elts=parts)]:
+            return ast.List(parts, ast.Load())
+        case "tuple", [ast.List(elts=parts)]:
+            return ast.Tuple(parts, ast.Load())
+        case "tuple", [ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(count))])]:
             return ast.Tuple([ast.Constant(number) for number in range(count)], ast.Load())
-        return node
+    return node
 
 
-def _is_default(keyword: ast.keyword, defaults: Mapping[str, object]) -> bool:
-    """Whether a keyword argument says what the call does anyway."""
-    if keyword.arg is None or not isinstance(keyword.value, ast.Constant):
-        return False
-    return keyword.arg in defaults and keyword.value.value is defaults[keyword.arg]
+def _is_constant(node: ast.expr | None, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value == value
 
 
 def truth(test: ast.expr) -> bool:
@@ -182,7 +181,7 @@ def truth(test: ast.expr) -> bool:
             return bool(compare(False, True))  # noqa: FBT003 (operators have no keywords)
         if isinstance(left, ast.Attribute) and left.attr == "dtype" and ast.unparse(right) == "bool":
             return bool(compare(_is_boolean(left.value), True))  # noqa: FBT003 (operators have no keywords)
-        if _is_none(right) and isinstance(left, ast.Call) and last_name(left.func) in TENSORS:
+        if ast.unparse(right) == "None" and isinstance(left, ast.Call) and last_name(left.func) in TENSORS:
             return bool(compare(True, None))  # noqa: FBT003 (operators have no keywords)
         try:
             return bool(compare(ast.literal_eval(left), ast.literal_eval(right)))
@@ -196,27 +195,6 @@ def last_name(function: ast.expr) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
-
-
-def _entry(table: ast.Dict, key: object, default: ast.expr) -> ast.expr:
-    """Return what a dictionary that is written out has for a key."""
-    for name, value in zip(table.keys, table.values, strict=True):
-        if isinstance(name, ast.Constant) and name.value == key:
-            return value
-    return default
-
-
-def _renamed(expression: ast.expr, name: str, new: ast.expr) -> ast.expr:
-    """Return an expression with the receiver of its call, a name, replaced."""
-    match expression:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=receiver)) as method) if receiver == name:
-            method.value = new
-    return expression
-
-
-def _alone(index: ast.expr) -> ast.expr:
-    """Return the one index of a tuple of one."""
-    return index.elts[0] if isinstance(index, ast.Tuple) and len(index.elts) == 1 else index
 
 
 def _is_boolean(array: ast.expr) -> bool:
@@ -267,22 +245,6 @@ def _list_of(argument: ast.expr, *, typed: bool) -> ast.expr:
     if not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "np.array" and len(argument.args) == 1):
         return argument
     return argument.args[0] if _holds_floats(argument.args[0]) and (typed or not argument.keywords) else argument
-
-
-def _counted(argument: ast.expr) -> int | None:
-    """Return the number in ``range(2)``."""
-    match argument:
-        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
-            return number
-    return None
-
-
-def _is_zero(argument: ast.expr) -> bool:
-    return isinstance(argument, ast.Constant) and argument.value == 0 and isinstance(argument.value, int)
-
-
-def _is_none(argument: ast.expr) -> bool:
-    return isinstance(argument, ast.Constant) and argument.value is None
 
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -343,18 +305,6 @@ class _Known(ast.NodeTransformer):
                 return self.literal(shape if node.attr == "shape" else len(shape))
         return self.generic_visit(node)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """Compute a product or a quotient of lengths."""
-        return self.computed(node)
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Compute a comparison of lengths."""
-        return self.computed(node)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Return a length, or some."""
-        return self.computed(node)
-
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Return the numbers of axes, and a tensor that has the shape already that it is given."""
         found = self.computed(node)
@@ -381,6 +331,8 @@ class _Known(ast.NodeTransformer):
         except (TypeError, ValueError, IndexError, ArithmeticError):
             return found
         return self.literal(value) if isinstance(value, int | tuple) else found
+
+    visit_BinOp = visit_Compare = visit_Subscript = computed  # noqa: N815 (names of nodes)
 
     def literal(self, value: object) -> ast.expr:
         """Return a number or a tuple as it is written."""

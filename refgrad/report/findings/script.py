@@ -29,6 +29,9 @@ from refgrad.scenario import Apply
 
 MARKER: Final = "# A finding of refgrad"
 WIDTH: Final = 116
+AROUND: Final = ("python", "platform", "language", "numpy", "setup")
+"""Members of the description of an engine that a script needs."""
+
 LONGEST_NAME: Final = 100
 LONGEST_SENTENCE: Final = 600
 LONGEST_ENGINE: Final = 40
@@ -172,16 +175,9 @@ def safe_name(text: str) -> str:
 
 def failures(report: Report) -> list[Script]:
     """Return everything that a report says of an engine's faults, in the order of the report."""
-    engine = report.engine
-    given = (engine["name"], engine["version"])
-    around = (
-        engine["python"],
-        engine.get("platform", ""),
-        engine.get("language", "python"),
-        engine.get("numpy", ""),
-        engine.get("setup", ""),
-    )
-    return [Script(*given, verdict, *around) for verdict in report.verdicts if verdict.failed]
+    around = {name: report.engine[name] for name in AROUND if name in report.engine}
+    name, version = report.engine["name"], report.engine["version"]
+    return [Script(name, version, verdict, **around) for verdict in report.verdicts if verdict.failed]
 
 
 def proofs(found: Iterable[Script]) -> list[Script]:

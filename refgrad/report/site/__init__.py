@@ -10,6 +10,7 @@ import base64
 import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -73,7 +74,8 @@ def write_site(
         writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=statement_of)
     if told := histories([*map(read_folder, earlier), reports]):
         writer.page("history.html", "history", title="History", histories=told, kinds=KINDS)
-    documents = [] if docs is None else read_documents(docs, writer.document_page, folder)
+    page_of = partial(writer.names.page, "document")
+    documents = [] if docs is None else read_documents(docs, page_of, folder)
     if documents:
         writer.page("documents.html", "documents", title="Documents", shelves=shelves(documents))
     writer.menu = [template for template, _ in writer.pages.values()]
@@ -82,7 +84,7 @@ def write_site(
     for row in operators:
         writer.operator(row.name, wide)
     for document in documents:
-        writer.page(writer.document_page(document.path), "document", title=document.title, document=document)
+        writer.page(page_of(document.path), "document", title=document.title, document=document)
     return writer.write()
 
 
@@ -103,27 +105,12 @@ class _Writer:
         self.templates.globals.update(
             reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID, outcomes=OUTCOMES,
             severity_choices=[(each.replace(" ", "-"), each) for each in (*SEVERITIES_SAID, *get_args(At))],
-            engine_page=self.engine_page, finding_page=self.finding_page, operator_page=self.operator_page,
-            document_page=self.document_page,
+            engine_page=lambda report: self.names.page("engine", report.file),
+            finding_page=lambda report, check: self.names.page("finding", report.file, check),
+            operator_page=partial(self.names.page, "operator"), document_page=partial(self.names.page, "document"),
         )  # fmt: skip
         for name in ("index", "course", "operators", "conventions", "accuracy", "growth", "history", "documents"):
             self.names.page(name)
-
-    def engine_page(self, report: Graded) -> str:
-        """Return the file of an engine's page."""
-        return self.names.page("engine", report.file)
-
-    def finding_page(self, report: Graded, identifier: str) -> str:
-        """Return the file of a finding's page."""
-        return self.names.page("finding", report.file, identifier)
-
-    def operator_page(self, name: str) -> str:
-        """Return the file of an operator's page."""
-        return self.names.page("operator", name)
-
-    def document_page(self, path: str) -> str:
-        """Return the file of a document's page."""
-        return self.names.page("document", path)
 
     def page(self, file: str, template: str, **values: Any) -> None:
         """Add a page."""
@@ -131,17 +118,17 @@ class _Writer:
 
     def engine(self, report: Graded) -> None:
         """Add the page of an engine, and one for each of its findings."""
-        self.page(self.engine_page(report), "engine", title=report.title, report=report)
+        self.page(self.names.page("engine", report.file), "engine", title=report.title, report=report)
         for cause in report.causes:
             for found in cause.findings:
                 self.finding(report, cause, found)
 
     def finding(self, report: Graded, cause: Cause, found: Script) -> None:
         """Add the page of a finding."""
-        fact = found.verdict.fact
-        subject = getattr(getattr(fact, "subject", None), "name", "")
+        subject = getattr(getattr(found.verdict.fact, "subject", None), "name", "")
+        file = self.names.page("finding", report.file, found.verdict.id)
         self.page(
-            self.finding_page(report, found.verdict.id), "finding", title=f"{report.title}: {title_of(found)}",
+            file, "finding", title=f"{report.title}: {title_of(found)}",
             report=report, cause=cause, found=found, graph=graph_of(found.verdict.scenario, subject),
             issue=issue_text(found), source=source_of(found.verdict), reason=reason_of(found.verdict),
             meaning=operator_said(found.verdict), ending=ending_of(found),
@@ -152,15 +139,8 @@ class _Writer:
         row = operator_table().get(name)
         by_report = [{v.chapter: v for v in report.verdicts if v.operator == name} for report in reports]
         chapters = list(dict.fromkeys(chapter for found in by_report for chapter in found))
-        self.page(
-            self.operator_page(name),
-            "operator",
-            title=name,
-            row=None if row is None else _told(row),
-            chapters=chapters,
-            reports=reports,
-            by_report=by_report,
-        )
+        values = {"row": None if row is None else _told(row), "chapters": chapters, "by_report": by_report}
+        self.page(self.names.page("operator", name), "operator", title=name, reports=reports, **values)
 
     def write(self) -> list[Path]:
         """Write all pages. Raises ReportError where they cannot be written."""
