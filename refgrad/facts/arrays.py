@@ -305,12 +305,12 @@ class Uncoupled(Fact):
         return f"{what}; according to the gradient that {engine} gives, by {seen}."
 
     def assertion(self, end: ProgramEnd) -> Assertion:
-        assert len(self.direction) == len(end.shows)
         fields = {f"along_{place}": Value(each.array.tolist()) for place, each in enumerate(self.direction)}
-        terms = [f"float({_slope(place, each)})" for place, each in enumerate(self.direction)]
-        moved = " and ".join(f"{each.name} by {_plain(each.array.tolist())}" for each in self.direction)
+        moved = [each for each, _ in zip(self.direction, end.shows, strict=True)]
+        terms = [f"float({_slope(place, each)})" for place, each in enumerate(moved)]
+        names = " and ".join(f"{each.name} by {_plain(each.array.tolist())}" for each in moved)
         right = self.condition.right
-        message = f"moving {moved} changes the output by {right}, but by {{got}} according to the gradient"
+        message = f"moving {names} changes the output by {right}, but by {{got}} according to the gradient"
         return Assertion(Call(" + ".join(terms), fields), self.condition.text(Python()), message)
 
     def is_printed(self, output: Output) -> bool:

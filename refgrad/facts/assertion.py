@@ -146,8 +146,10 @@ def condition(low: float, high: float, seen: float, budgets: float) -> Condition
         return Condition("between", _range(low, high), low, high)
     right = low + 0.0
     if abs(right) < sys.float_info.min:
-        return Condition("small", repr(right), high=_below(error) if math.isfinite(error) and error else 1e-12)
-    return Condition("close", repr(right), right, _relative(_apart(right, seen), budgets))
+        known = math.isfinite(error) and error  # then the tolerance is a power of ten of at most a thousandth of it
+        return Condition("small", repr(right), high=float(f"1e{math.floor(math.log10(error)) - 3}") if known else 1e-12)
+    largest = max(abs(right), abs(seen))  # as in math.isclose
+    return Condition("close", repr(right), right, _relative(abs(right / largest - seen / largest), budgets))
 
 
 def movement(low: float, high: float) -> Condition:
@@ -166,17 +168,6 @@ def _relative(error: float, budgets: float) -> float:
         if explained < tolerance and tolerance * BEYOND < error:
             return tolerance
     return float(f"{math.sqrt(error * (explained or error / 100)):.0e}")
-
-
-def _apart(right: float, seen: float) -> float:
-    """Return the difference of two numbers relative to the larger one, as ``math.isclose`` does."""
-    largest = max(abs(right), abs(seen))
-    return abs(right / largest - seen / largest)
-
-
-def _below(error: float) -> float:
-    """Return a power of ten that is at most a thousandth of the error."""
-    return float(f"1e{math.floor(math.log10(error)) - 3}")
 
 
 def _range(low: float, high: float) -> str:

@@ -66,8 +66,8 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
         return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)
     if run.returncode < 0:
-        shown = f"{plain}the process died of signal {-run.returncode}"
-        return Confirmation(script, _confirmed(script.verdict.verdict == "crashed"), shown)
+        shown, crashed = f"{plain}the process died of signal {-run.returncode}", script.verdict.verdict == "crashed"
+        return Confirmation(script, _confirmed(crashed), shown)
     if run.returncode and output.error is None:
         fact = script.verdict.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")

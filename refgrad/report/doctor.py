@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from refgrad.grading.trials import TemplateTrial, without_arrays
@@ -11,6 +11,7 @@ from refgrad.native.text import plain_line, plain_text
 
 LONGEST_TEMPLATE = 110
 LONGEST_LINE = 160
+MEND = "mend the first, and try again; what is the library's own fault stays, and is for a report to tell"
 MOST_LINES = 8
 """Largest number of lines of a step that are shown. With an option the whole program is shown."""
 
@@ -24,13 +25,14 @@ def doctor_text(
     lines = [line for group in groups for line in _group(group, program=program)]
     notes = [f"note: {untried}"] if trials and (untried := without_arrays(trials[0].engine)) else []
     count = len(faults) + len(groups)
-    return "\n".join([*faults, *lines, _summary(name, trials, count), *notes, _next(name, python, failed=count > 0)])
+    following = f"next: {MEND if count else grading(name, python)}"
+    return "\n".join([*faults, *lines, _summary(name, trials, count), *notes, following])
 
 
 def _group(group: Sequence[TemplateTrial], *, program: bool) -> Iterator[str]:
     """Yield the first failed trial in full, and the kinds of all of them."""
     first = group[0]
-    yield from _fields(first.fields)
+    yield from (f"{name} = {plain_line(text, LONGEST_TEMPLATE)}" for name, text in first.fields.items())
     yield f"  on {', '.join(dict.fromkeys(trial.kind for trial in group))}"
     yield from _block("ran: ", _ran(first))
     yield from _block("got: ", [plain_line(first.outcome_text, 2 * LONGEST_LINE)])
@@ -38,11 +40,6 @@ def _group(group: Sequence[TemplateTrial], *, program: bool) -> Iterator[str]:
     if program:
         yield from (f"    {line}" for line in plain_text(first.program, 20_000).splitlines())
     yield ""
-
-
-def _fields(fields: Mapping[str, str]) -> Iterator[str]:
-    for name, text in fields.items():
-        yield f"{name} = {plain_line(text, LONGEST_TEMPLATE)}"
 
 
 def _block(head: str, lines: Sequence[str]) -> Iterator[str]:
@@ -56,11 +53,8 @@ def _ran(trial: TemplateTrial) -> list[str]:
     language = language_of(trial.engine.adapter.language)
     statements = trial.engine.program(trial.scenario).groups[at]
     told = "\n".join(line for statement in statements for line in language.lines(statement)).strip("\n").split("\n")
-    return [_cut(line) for line in told if line.strip()][-MOST_LINES:] or [trial.scenario.steps[at].to_text()]
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
+    cut = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..." for line in told if line.strip()]
+    return cut[-MOST_LINES:] or [trial.scenario.steps[at].to_text()]
 
 
 def _summary(name: str, trials: Sequence[TemplateTrial], failing: int) -> str:
@@ -68,12 +62,6 @@ def _summary(name: str, trials: Sequence[TemplateTrial], failing: int) -> str:
     refused = sum(trial.finding.outcome == "unsupported" for trial in trials)
     told = f"{failing} fail" if failing else "none fails"
     return f"{name}: {tried} templates in {len(trials)} trials, {refused} of which it refuses; {told}"
-
-
-def _next(name: str, python: str | None, *, failed: bool) -> str:
-    if failed:
-        return "next: mend the first, and try again; what is the library's own fault stays, and is for a report to tell"
-    return f"next: {grading(name, python)}"
 
 
 def grading(name: str, python: str | None) -> str:

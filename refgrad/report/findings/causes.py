@@ -9,7 +9,7 @@ or are wrong from the second backward on.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -94,16 +94,10 @@ def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
 
 
 def _order(cause: Cause) -> tuple[bool, bool, int, int, int]:
-    wanted = [each.verdict.level == "MUST" for each in cause.findings]
-    return (
-        not any(wanted), _is_flaky(cause.best.verdict), _height(cause.best), SEVERITIES.index(cause.severity),
-        -len(cause.findings),
-    )  # fmt: skip
-
-
-def _is_flaky(verdict: Verdict) -> bool:
-    """Return True if a program of several operators failed in some runs only; the check of one may report the same."""
-    return verdict.evidence is not None and not verdict.evidence.repeatable and not verdict.operator
+    optional = all(each.verdict.level != "MUST" for each in cause.findings)
+    evidence, operator = cause.best.verdict.evidence, cause.best.verdict.operator
+    flaky = evidence is not None and not evidence.repeatable and not operator  # the check of one may report the same
+    return optional, flaky, _height(cause.best), SEVERITIES.index(cause.severity), -len(cause.findings)
 
 
 def _height(finding: Script) -> int:
@@ -166,15 +160,12 @@ def _higher_derivative(steps: Sequence[object]) -> str:
     told, output = [], ""
     for number, step in enumerate((step for step in steps if isinstance(step, Apply | Grad)), 1):
         names[step.name] = f"y{number}"
-        made = _applied(step, names) if isinstance(step, Apply) else f"d{names[step.output]}/d{names[step.leaf]}"
+        operands = sorted({names[name] for name in step.arguments}) if isinstance(step, Apply) else ()
+        made = f"f({', '.join(operands)})" if isinstance(step, Apply) else f"d{names[step.output]}/d{names[step.leaf]}"
         told.append(f"{names[step.name]} = {made}")
         output = names[step.name]
     told += [f"d{output}/d{names[step.name]}" for step in steps if isinstance(step, Read) and step.what == "grad"]
     return ", ".join(told) if moved else ""
-
-
-def _applied(step: Apply, names: Mapping[str, str]) -> str:
-    return f"f({', '.join(sorted({names[name] for name in step.arguments}))})"
 
 
 def _operator(verdict: Verdict) -> str:

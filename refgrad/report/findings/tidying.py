@@ -154,25 +154,15 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
     """Return the program without imports and functions that nothing uses."""
     kept: list[Piece] = []
     for piece in reversed(program):
-        new: Piece | None = piece
-        if isinstance(piece.node, IMPORTS):
-            new = _used(piece, kept)
-        elif isinstance(piece.node, ast.FunctionDef) and not mentions(kept, piece.node.name):
-            new = None
-        if new is not None:
-            kept.insert(0, new)
+        node, new = copy.deepcopy(piece.node), piece
+        if isinstance(node, IMPORTS):
+            names = [each for each in node.names if mentions(kept, each.asname or each.name)]
+            if len(names) < len(node.names):
+                node.names = names
+                new = Piece(node, ast.unparse(node) if names else "")
+        unused = isinstance(node, ast.FunctionDef) and not mentions(kept, node.name)
+        kept[:0] = [] if unused or not new.text else [new]
     return kept
-
-
-def _used(piece: Piece, after: Sequence[Piece]) -> Piece | None:
-    """Return an import of those names that the statements after it use, None where they use none."""
-    assert isinstance(piece.node, IMPORTS)
-    names = [each for each in piece.node.names if mentions(after, each.asname or each.name)]
-    if len(names) == len(piece.node.names):
-        return piece
-    node = copy.deepcopy(piece.node)
-    node.names = names
-    return Piece(node, ast.unparse(node)) if names else None
 
 
 def _laid_out(program: Sequence[Piece]) -> str:

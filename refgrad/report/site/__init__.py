@@ -60,7 +60,9 @@ def write_site(
     """
     reports = [each["report"] for each in course if each["report"]] if course else read_folder(folder)
     writer = _Writer(reports, target)
-    writer.page("index.html", "index", title="What refgrad found", **_overview(reports))
+    chapters = list(dict.fromkeys(v.chapter for report in reports for v in report.verdicts))
+    shared = shared_operators(report.causes for report in reports)
+    writer.page("index.html", "index", title="What refgrad found", chapters=chapters, shared=shared)
     if course:
         writer.page("course.html", "course", title="Course", students=course)
     wide = widest_first(reports)
@@ -86,11 +88,6 @@ def write_site(
     for document in documents:
         writer.page(page_of(document.path), "document", title=document.title, document=document)
     return writer.write()
-
-
-def _overview(reports: Sequence[Graded]) -> dict[str, Any]:
-    chapters = list(dict.fromkeys(v.chapter for report in reports for v in report.verdicts))
-    return {"chapters": chapters, "shared": shared_operators(report.causes for report in reports)}
 
 
 class _Writer:
