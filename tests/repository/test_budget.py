@@ -18,8 +18,8 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 6119, "report": 3061, "facts": 839, "checking": 3559, "generation": 3661, "native": 4515,
-    "operators": 2947, "engine": 2530, "oracles": 2208, "scenario": 1448, "cli": 1176, "pytest_plugin": 1089,
+    "grading": 6119, "report": 2880, "facts": 832, "checking": 3559, "generation": 3661, "native": 4515,
+    "operators": 2947, "engine": 2530, "oracles": 2208, "scenario": 1448, "cli": 1176, "pytest_plugin": 1052,
     "lifecycle": 957, "adapters": 424, "interpreter": 365, ".": 457, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`).

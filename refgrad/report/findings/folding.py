@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from refgrad.report.findings.trees import Filling, literal
+from refgrad.report.findings.trees import Filling, literal, names_in
 
 COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingProxyType({
     ast.Eq: operator.eq,
@@ -42,20 +42,13 @@ DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
 """What a call need not say, by the last name of the function."""
 
 
-class Unknown(Exception):  # noqa: N818 (it says that nothing is known, not that something is wrong)
-    """An expression is not decided by the text of the program."""
-
-
 class Folding(ast.NodeTransformer):
     """Decides conditions, and leaves out arguments that say what a call does anyway."""
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """Take the branch that a decided condition takes."""
-        test = self.visit(node.test)
-        try:
-            return self.visit(node.body if truth(test) else node.orelse)  # type: ignore[no-any-return]
-        except Unknown:
-            return self.generic_visit(node)
+        holds = truth(self.visit(node.test))
+        return self.generic_visit(node) if holds is None else self.visit(node.body if holds else node.orelse)  # type: ignore[no-any-return]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Return an expression where a function names it only to return it."""
@@ -132,7 +125,7 @@ class Folding(ast.NodeTransformer):
         defaults = DEFAULTS.get(name, {})
         node.keywords = [
             each for each in node.keywords
-            if not (isinstance(each.value, ast.Constant) and each.value.value is defaults.get(str(each.arg), Unknown))
+            if not (isinstance(each.value, ast.Constant) and each.value.value is defaults.get(str(each.arg), defaults))
         ]  # fmt: skip
         typed = any(each.arg == "dtype" for each in node.keywords)
         listed = function in OF_LISTS or (typed and function in OF_TYPED)
@@ -167,27 +160,32 @@ def _is_constant(node: ast.expr | None, value: object) -> bool:
     return isinstance(node, ast.Constant) and node.value == value
 
 
-def truth(test: ast.expr) -> bool:
-    """Return whether a condition holds. Raises Unknown where the text does not say."""
-    if isinstance(test, ast.Constant):
-        return bool(test.value)
+def truth(test: ast.expr) -> bool | None:
+    """Return whether a condition holds, or None where the text does not say."""
     match test:
+        case ast.Constant(value=value):
+            return bool(value)
         case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Constant(value=value), ast.Name(id="int")]):
             return isinstance(value, int)
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in COMPARISONS:
-        compare = COMPARISONS[type(test.ops[0])]
-        left, right = test.left, test.comparators[0]
-        if ast.unparse(left) == "np.float64" and ast.unparse(right) == "bool":
-            return bool(compare(False, True))  # noqa: FBT003 (operators have no keywords)
-        if isinstance(left, ast.Attribute) and left.attr == "dtype" and ast.unparse(right) == "bool":
-            return bool(compare(_is_boolean(left.value), True))  # noqa: FBT003 (operators have no keywords)
-        if ast.unparse(right) == "None" and isinstance(left, ast.Call) and last_name(left.func) in TENSORS:
-            return bool(compare(True, None))  # noqa: FBT003 (operators have no keywords)
-        try:
-            return bool(compare(ast.literal_eval(left), ast.literal_eval(right)))
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            raise Unknown from None
-    raise Unknown
+        case ast.Compare(left=left, ops=[operation], comparators=[right]) if type(operation) in COMPARISONS:
+            sides = _sides(left, right)
+            return None if sides is None else bool(COMPARISONS[type(operation)](*sides))
+    return None
+
+
+def _sides(left: ast.expr, right: ast.expr) -> tuple[Any, Any] | None:
+    """Return two values that compare as expressions do, or None where the text does not say."""
+    if ast.unparse(right) == "bool" and ast.unparse(left) == "np.float64":
+        return False, True
+    if ast.unparse(right) == "bool" and isinstance(left, ast.Attribute) and left.attr == "dtype":
+        boolean = _is_boolean(left.value)
+        return None if boolean is None else (boolean, True)
+    if ast.unparse(right) == "None" and isinstance(left, ast.Call) and last_name(left.func) in TENSORS:
+        return True, None
+    try:
+        return ast.literal_eval(left), ast.literal_eval(right)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 def last_name(function: ast.expr) -> str:
@@ -197,40 +195,35 @@ def last_name(function: ast.expr) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def _is_boolean(array: ast.expr) -> bool:
-    """Whether an array of numbers that stand in the program is one of truth values. Raises Unknown for others."""
+def _is_boolean(array: ast.expr) -> bool | None:
+    """Return whether an array of numbers that stand in the program is one of truth values, or None for others."""
     if not (isinstance(array, ast.Call) and last_name(array.func) in ARRAYS and array.args):
-        raise Unknown
+        return None
     for each in array.keywords:
         if each.arg == "dtype":
             return last_name(each.value) in {"bool", "bool_"}
     if last_name(array.func) != "array":
         return False
-    if any(isinstance(node, ast.Name) and node.id != "np" for node in ast.walk(array.args[0])):
-        raise Unknown
     entries = [node.value for node in ast.walk(array.args[0]) if isinstance(node, ast.Constant)]
-    return bool(entries) and all(isinstance(entry, bool) for entry in entries)
+    named = names_in(array.args[0]) - {"np"}
+    return None if named else bool(entries) and all(isinstance(entry, bool) for entry in entries)
 
 
 def _is_of_floats(array: ast.expr) -> bool:
     """Whether an array of NumPy is made of numbers that stand in the program, all of them floats."""
     if not isinstance(array, ast.Call) or array.keywords or len(array.args) != 1:
         return False
-    if ast.unparse(array.func) in {"np.ones", "np.zeros"}:
-        return True
-    if ast.unparse(array.func) != "np.array":
-        return False
-    return _holds_floats(array.args[0])
+    name = ast.unparse(array.func)
+    return name in {"np.ones", "np.zeros"} or (name == "np.array" and _holds_floats(array.args[0]))
 
 
 def _holds_floats(array: ast.expr) -> bool:
     """Whether all numbers of an array are floats that stand in the program, or not finite."""
     nodes = list(ast.walk(array))
     numbers = [node.value for node in nodes if isinstance(node, ast.Constant)]
-    named = [node for node in nodes if isinstance(node, ast.Attribute)]
-    others = [node for node in nodes if isinstance(node, ast.Name) and node.id != "np"]
-    floats = all(isinstance(number, float) for number in numbers)
-    return floats and not others and all(each.attr in {"inf", "nan"} for each in named) and bool(numbers or named)
+    named = [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    floats = all(isinstance(each, float) for each in numbers) and names_in(array) <= {"np"}
+    return floats and set(named) <= {"inf", "nan"} and bool(numbers or named)
 
 
 def _unpacked(argument: ast.expr) -> list[ast.expr]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from refgrad.report.findings.folding import Folding, Unknown, truth
+from refgrad.report.findings.folding import Folding, truth
 from refgrad.report.findings.trees import IMPORTS, Filling, Piece, fresh_name, mentions, names_in
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
@@ -147,12 +147,9 @@ def _filled_in(parameters: ast.arguments, given: Sequence[ast.expr], body: Seque
 
 def _decided(statement: ast.stmt) -> list[ast.stmt]:
     """Return the branch of a condition that the program decides."""
-    if not isinstance(statement, ast.If):
+    if not isinstance(statement, ast.If) or (holds := truth(statement.test)) is None:
         return [statement]
-    try:
-        return statement.body if truth(statement.test) else statement.orelse
-    except Unknown:
-        return [statement]
+    return statement.body if holds else statement.orelse
 
 
 def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:

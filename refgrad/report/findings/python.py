@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
-from types import MappingProxyType
 from typing import Final
 
 from refgrad.facts import Died, Error, Measured, Silence
@@ -79,8 +78,8 @@ def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list
     if isinstance(fact, Silence):
         return [*body[:-1], _silent(body[-1].node, fact)], True
     if _ends(verdict):
-        read = "tensor" if isinstance(fact, Died) and known else "unmasked"
-        return [*body, *(Piece.new(printed(READS[read](show))) for show in shows)], True
+        way = "tensor" if isinstance(fact, Died) else "unmasked"
+        return [*body, *(Piece.new(printed(_read(show, way, known=known))) for show in shows)], True
     parents = {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
     end = ProgramEnd(statements, shows, _modules(head), parents)
     found = fact.assertion(end) if fact is not None and fact.has_plain_names else None
@@ -100,15 +99,12 @@ def _ends(verdict: Verdict) -> bool:
 
 
 def _got(call: Call, shows: Sequence[Show], *, known: bool) -> ast.expr:
-    """Return the expression that is asserted, in which fields stand for ways to read what a program shows.
-
-    Of a library that is not ``known`` nobody can say whether its tensors turn into numbers by themselves.
-    """
-    reads, filled = READS if known else {**READS, **AS_THEY_ARE}, dict[str, ast.expr]()
+    """Return the expression that is asserted, in which fields stand for ways to read what a program shows."""
+    filled: dict[str, ast.expr] = {}
     for name in fields_of(call.template) - call.fields.keys():
         way, _, number = name.partition("_")
         [show] = shows[int(number) :][:1] if number else shows
-        filled[name] = reads[way](show)
+        filled[name] = _read(show, way, known=known)
     return called(call, **filled)
 
 
@@ -175,26 +171,16 @@ def _bare(shown: ast.expr) -> ast.expr:
     return shown
 
 
-def _dtype_of(show: Show) -> ast.expr:
-    """Return the expression of a dtype, by NumPy if the engine file has none."""
-    return called(show.dtype or Call("np.asarray({shown}).dtype", {"shown": show.call}))
+def _read(show: Show, way: str, *, known: bool) -> ast.expr:
+    """Return the expression of what a program shows, as a field of an assertion names it.
 
-
-READS: Final[Mapping[str, Callable[[Show], ast.expr]]] = MappingProxyType({
-    "shown": lambda show: called(show.call),
-    "unmasked": lambda show: unmasked(called(show.call)),
-    "tensor": lambda show: bare(called(show.call)),
-    "maybe": lambda show: bare(called(show.call)),
-    "dtype": lambda show: bare(_dtype_of(show)),
-})
-"""Ways to read what a program shows, by the fields of assertions."""
-
-AS_THEY_ARE: Final[Mapping[str, Callable[[Show], ast.expr]]] = MappingProxyType({
-    "tensor": READS["unmasked"],
-    "maybe": READS["shown"],
-    "dtype": lambda show: unmasked(_dtype_of(show)),
-})
-"""Ways to read what a program of an unknown library shows."""
+    Of a library that is not ``known`` nobody can say whether its tensors turn into numbers by themselves.
+    """
+    dtype = show.dtype or Call("np.asarray({shown}).dtype", {"shown": show.call})
+    expression = called(dtype if way == "dtype" else show.call)
+    if way == "shown" or (way == "maybe" and not known):
+        return expression
+    return bare(expression) if known and way != "unmasked" else unmasked(expression)
 
 
 def measured(fact: Measured, code: Sequence[str]) -> str:

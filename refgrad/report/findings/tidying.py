@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final
@@ -110,27 +110,22 @@ def _renamed(program: Sequence[Piece]) -> list[Piece]:
     pullbacks = [[name for name in assigned_in(body) if name.startswith("pullback_of_")] for body in bodies]
     if all(len(each) <= 1 for each in pullbacks):
         names |= {name: "pullback" for each in pullbacks for name in each}
-    return [_changed(piece, _Names(names).visit) for piece in program]
+    renaming = _Renaming({name: ast.Name(new, ast.Load()) for name, new in names.items()})
+    return [_changed(piece, renaming.visit) for piece in program]
 
 
 def _is_helper(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef) and not node.name.startswith(PREFIX)
 
 
-class _Names(ast.NodeTransformer):
-    """Changes names."""
+class _Renaming(Filling):
+    """Replaces names of variables and functions."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Return a variable by its new name."""
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (the name that `ast` calls)
         """Return a function by its new name."""
         self.generic_visit(node)
-        node.name = self.names.get(node.name, node.name)
+        new = self.filled.get(node.name)
+        node.name = new.id if isinstance(new, ast.Name) else node.name
         return node
 
 

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, get_args
 
@@ -203,20 +204,13 @@ def _plain(value: Any) -> Any:
 class FileNames:
     """Assigns each subject the name of a file, always the same one."""
 
-    given: dict[Hashable, str] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
+    assigned: dict[Hashable, str] = field(default_factory=dict)
 
     def page(self, kind: str, *subject: str) -> str:
         """Return the file of the page on a subject, such as ``finding-torch-operators-exp.html``."""
-        key = (kind, *subject)
-        if key not in self.given:
-            self.given[key] = self._free(safe_name("-".join(key)).lower())
-        return self.given[key]
-
-    def _free(self, stem: str) -> str:
-        name, number = f"{stem}.html", 1
-        while name in self.taken:
-            number += 1
-            name = f"{stem}-{number}.html"
-        self.taken.add(name)
-        return name
+        key, taken = (kind, *subject), self.assigned.values()
+        if key not in self.assigned:
+            stem = safe_name("-".join(key)).lower()
+            names = (f"{stem}.html" if number == 1 else f"{stem}-{number}.html" for number in count(1))
+            self.assigned[key] = next(name for name in names if name not in taken)
+        return self.assigned[key]
