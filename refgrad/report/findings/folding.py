@@ -48,7 +48,7 @@ class Folding(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """Take the branch that a decided condition takes."""
         holds = truth(self.visit(node.test))
-        return self.generic_visit(node) if holds is None else self.visit(node.body if holds else node.orelse)  # type: ignore[no-any-return]
+        return self.generic_visit(node) if holds is None else self.visit(node.body if holds else node.orelse)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Return an expression where a function names it only to return it."""
