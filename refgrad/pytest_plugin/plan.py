@@ -114,8 +114,8 @@ class Plan:
         """Process, interpreter and limits with which the engine runs."""
         options = self.options
         memory = None if options.memory_limit is None else options.memory_limit << 20
-        given: dict[str, Any] = {"program": options.time_limit, "start": options.start_limit, "memory": memory}
-        limits = Limits(**{name: limit for name, limit in given.items() if limit is not None})
+        chosen: dict[str, Any] = {"program": options.time_limit, "start": options.start_limit, "memory": memory}
+        limits = Limits(**{name: limit for name, limit in chosen.items() if limit is not None})
         return Isolation(in_process=options.in_process, python=options.python or sys.executable, limits=limits)
 
     @property
