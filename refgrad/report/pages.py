@@ -51,7 +51,7 @@ MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "wrong": "no rounding explains the number, or an error that is due did not come",
 })
 
-UPSTREAM: Final = "upstream.toml"
+UPSTREAM_FILE: Final = "upstream.toml"
 """File beside the reports, of links to what others know of findings, each with the date on which it was looked up."""
 
 
@@ -75,7 +75,7 @@ def read_upstream(folder: Path) -> list[Known]:
 
     Raises ReportError where the file is malformed.
     """
-    path = folder / UPSTREAM
+    path = folder / UPSTREAM_FILE
     if not path.exists():
         return []
     return [
