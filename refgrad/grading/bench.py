@@ -8,12 +8,11 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Lacks, Uncoupled, Unsent, Written
 from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
-from refgrad.grading.judging.evidence import Absent, Blocked, Died, Evidence, Fact, Lacks, SeedWrite, Uncoupled, Unsent
-from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
 from refgrad.grading.regressions import regressions
 from refgrad.grading.reliance import Reliance
@@ -140,7 +139,7 @@ class Bench:
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
         return Shown(
             verdict=finding.outcome,
-            message="" if evidence is None else message(evidence, scenario),
+            message="" if evidence is None else evidence.message(scenario),
             scenario=scenario.text,
             scenario_id=scenario.id,
             reproduction=(Code(program),)
@@ -164,7 +163,7 @@ class Bench:
         evidence = Evidence(fact)
         if isinstance(fact, Blocked):
             fields["cause"] = fact.cause
-        return self._verdict(check, outcome, message=message(evidence), evidence=evidence, **fields)
+        return self._verdict(check, outcome, message=evidence.message(), evidence=evidence, **fields)
 
     def _verdict(self, check: Check, outcome: Outcome, evidence: Evidence | None = None, **fields: Any) -> Verdict:
         mild = Finding(outcome, None if evidence is None else evidence.fact).is_mild
@@ -201,4 +200,4 @@ def statements_of(
             reads = [Read("grad", each.name) for each in fact.direction]
         case Unsent():
             reads = [Read("grad", fact.leaf)]
-    return displayed(scenario, adapter, spell, step, reads, watch_seeds=isinstance(fact, SeedWrite))
+    return displayed(scenario, adapter, spell, step, reads, watch_seeds=isinstance(fact, Written))

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from refgrad.facts import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation import rare_ingredients
-from refgrad.grading.judging.evidence import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
 from refgrad.scenario import Scenario
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from refgrad.generation import corner_scenarios
 from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.judging.examination import examine
-from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
@@ -86,7 +85,7 @@ class TemplateTrial:
     def outcome_text(self) -> str:
         """The outcome and its description."""
         evidence = self.finding.evidence
-        description = "" if evidence is None else message(evidence, self.scenario)
+        description = "" if evidence is None else evidence.message(self.scenario)
         return f"{self.finding.outcome}: {description}"
 
     @property

@@ -22,17 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, all of which need --refgrad-engine."""
     group = parser.getgroup("refgrad", "grading an automatic differentiation engine")
 
-    def add(name: str, text: str, *others: str, **fields: Any) -> None:
-        """Add an option, with ``others`` as further names."""
-        dest = f"grade_{name.replace('-', '_')}"
-        group.addoption(f"--refgrad-{name}", *others, dest=dest, default=None, help=text, **fields)
-
-    add("engine", "run refgrad's checks on this engine (or module:object)", "--engine", metavar="NAME")
-    add(
-        "profile", "how much: smoke, standard (the default) or thorough", metavar="NAME"
-    )  # pytest-profiling has --profile
-    add("expect", "accept the known failures that this file of TOML lists", "--expect", metavar="FILE")
     rows: list[tuple[str, str, dict[str, Any]]] = [
+        ("engine", "run refgrad's checks on this engine (or module:object)", {"metavar": "NAME"}),
+        ("profile", "how much: smoke, standard (the default) or thorough", {"metavar": "NAME"}),
+        ("expect", "accept the known failures that this file of TOML lists", {"metavar": "FILE"}),
         ("update", "write the file of --refgrad-expect anew by what is found", {"action": "store_true"}),
         ("output", "write the verdicts to DIR/ENGINE.json, and a journal while grading", {"metavar": "DIR"}),
         ("name", "name of the engine in the report, and of its file", {"metavar": "NAME"}),
@@ -45,8 +38,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("memory-limit", "let a started engine take no more memory than this", {"type": int, "metavar": "MIB"}),
         ("resume", "go on from the journal that an interrupted run left in DIR", {"action": "store_true"}),
     ]
+    further = {"engine": ["--engine"], "expect": ["--expect"], "profile": []}  # pytest-profiling has --profile
     for name, text, fields in rows:
-        add(name, text, f"--grade-{name}", **fields)
+        names, dest = further.get(name, [f"--grade-{name}"]), f"grade_{name.replace('-', '_')}"
+        group.addoption(f"--refgrad-{name}", *names, dest=dest, default=None, help=text, **fields)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,7 +7,7 @@ import json
 import mmap
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct
 from typing import Any, Final
@@ -105,22 +105,16 @@ class CheckFailedError(Exception):
         return f"{self.waiting} waits for {verdict.id}, which was not selected:\n{text}" if self.waiting else text
 
 
+@dataclass(eq=False, slots=True)
 class EngineSession:
     """An engine, started when a check needs it, its known verdicts, and the verdicts that workers share."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        known: Mapping[str, Verdict],
-        shared: SharedVerdicts | None = None,
-        running: Running | None = None,
-    ) -> None:
-        self.plan = plan
-        self.known = known
-        self.shared = shared
-        self.running = running
-        self._bench: Bench | None = None
-        self._thresholds = gc.get_threshold()
+    plan: Plan
+    known: Mapping[str, Verdict]
+    shared: SharedVerdicts | None = None
+    running: Running | None = None
+    _bench: Bench | None = None
+    _thresholds: tuple[int, int, int] = field(default_factory=gc.get_threshold)
 
     def start(self) -> Bench:
         """Start the engine unless it is started. Raises EngineStartError if it cannot be started."""
@@ -218,11 +212,7 @@ class CheckItem(pytest.Item):
     def _attach(self, verdict: Verdict) -> None:
         self.user_properties.append(as_property(verdict))
 
-    def repr_failure(
-        self,
-        excinfo: pytest.ExceptionInfo[BaseException],
-        style: Any = None,
-    ) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the text of the verdict, not a traceback; for other errors, a traceback without frames of pytest."""
         if isinstance(excinfo.value, CheckFailedError):
             return excinfo.value.text

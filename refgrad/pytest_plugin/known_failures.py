@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,28 +94,20 @@ def _entry(where: str, row: dict[str, Any]) -> KnownFailure:
 
 def _blocks(text: str) -> list[str]:
     """Split a file before the header of each entry and the comment directly above the header."""
-    lines = text.splitlines(keepends=True)
-    starts = [0]
+    lines, starts = text.splitlines(keepends=True), [0]
     for index, line in enumerate(lines):
         if line.strip() == HEAD:
-            starts.append(_with_comment(lines, index))
-    return ["".join(lines[a:b]) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
-
-
-def _with_comment(lines: Sequence[str], index: int) -> int:
-    while index and lines[index - 1].startswith("#"):
-        index -= 1
-    return index
+            start = index
+            while start and lines[start - 1].startswith("#"):
+                start -= 1
+            starts.append(start)
+    return ["".join(lines[a:b]) for a, b in pairwise([*starts, len(lines)])]
 
 
 def _block(entry: KnownFailure) -> str:
     fields = {name: getattr(entry, name) for name in ("id", "engine", "reason")}
-    return f"{HEAD}\n" + "".join(f"{name} = {_quoted(value)}\n" for name, value in fields.items() if value)
-
-
-def _quoted(text: str) -> str:
-    """Return a string of TOML, which has the escapes of JSON. Control characters were escaped before."""
-    return json.dumps(text, ensure_ascii=False)
+    lines = (f"{name} = {json.dumps(text, ensure_ascii=False)}\n" for name, text in fields.items() if text)
+    return f"{HEAD}\n{''.join(lines)}"  # TOML has the escapes of JSON; control characters were escaped before
 
 
 LONGEST_REASON: Final = 200

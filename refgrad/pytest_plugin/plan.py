@@ -34,10 +34,6 @@ except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 
-class LockedError(Exception):
-    """Another process holds the lock."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lock:
     """A file that is locked while it is open. A file left by a process that died is not locked."""
@@ -47,7 +43,7 @@ class Lock:
 
     @classmethod
     def take(cls, path: Path) -> Lock:
-        """Create a file if needed and lock it. Raises LockedError if it is locked, OSError if it cannot be created."""
+        """Create a file if needed and lock it. Raises BlockingIOError if it is locked, or another OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
             file = FileIO(path, "a")
@@ -56,9 +52,9 @@ class Lock:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_at(file, path):
                     return cls(path, file)
-            except BlockingIOError as error:
+            except BlockingIOError:
                 file.close()
-                raise LockedError(str(path)) from error
+                raise
             file.close()
 
     def release(self) -> None:
@@ -116,13 +112,10 @@ class Plan:
     @property
     def isolation(self) -> Isolation:
         """Process, interpreter and limits with which the engine runs."""
-        options, limits = self.options, Limits()
-        if options.time_limit is not None:
-            limits = replace(limits, program=options.time_limit)
-        if options.start_limit is not None:
-            limits = replace(limits, start=options.start_limit)
-        if options.memory_limit is not None:
-            limits = replace(limits, memory=options.memory_limit << 20)
+        options = self.options
+        memory = None if options.memory_limit is None else options.memory_limit << 20
+        chosen: dict[str, Any] = {"program": options.time_limit, "start": options.start_limit, "memory": memory}
+        limits = Limits(**{name: limit for name, limit in chosen.items() if limit is not None})
         return Isolation(in_process=options.in_process, python=options.python or sys.executable, limits=limits)
 
     @property
@@ -173,7 +166,7 @@ class Plan:
             return None
         try:
             return Lock.take(self.report.with_name(f".{self.report.stem}.lock"))
-        except LockedError as error:
+        except BlockingIOError as error:
             raise PlanError(f"{self.report} is being written by another run") from error
         except OSError as error:
             raise PlanError(f"{self.report} cannot be written: {error.strerror}") from error

@@ -9,6 +9,7 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import Any, Final
@@ -31,14 +32,13 @@ HANDLED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end a session. SIGHUP stays ignored if it is ignored when the session starts, as under nohup."""
 
 
+@dataclass(eq=False)
 class Signals:
     """Raises KeyboardInterrupt for the first signal. Ignores later ones, and all signals while the session finishes."""
 
-    def __init__(self) -> None:
-        """Start without a received signal."""
-        self.received: int = 0
-        self._finishing = False
-        self._before: dict[int, Any] = {}
+    received: int = 0
+    _finishing: bool = False
+    _before: dict[int, Any] = field(default_factory=dict)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -89,6 +89,7 @@ TO_THE_END = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
 """Exit statuses of sessions that ran all their items, unless ``shouldfail`` or ``shouldstop`` is set."""
 
 
+@dataclass(eq=False)
 class SessionRecorder:
     """Records the verdicts of a session: in the journal at once, in the report at its end, however it ends.
 
@@ -98,20 +99,18 @@ class SessionRecorder:
     verdict and have none.
     """
 
-    def __init__(self, plan: Plan, known: Mapping[str, Verdict], signals: Signals) -> None:
-        """Take the plan, the verdicts of the run that is resumed, and the handler of signals."""
-        self.plan = plan
-        self.known = known
-        self.signals = signals
-        self.verdicts: dict[str, Verdict] = {}
-        self.broken: dict[str, str] = {}
-        self.chosen: Sequence[str] | None = None
-        self.missing: Sequence[str] = ()
-        self.uncollected = False
-        self.begun = False
-        self.start_error = ""
-        self.write_error = ""
-        self.report: Path | None = None
+    plan: Plan
+    known: Mapping[str, Verdict]
+    signals: Signals
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+    chosen: Sequence[str] | None = None
+    missing: Sequence[str] = ()
+    uncollected: bool = False
+    begun: bool = False
+    start_error: str = ""
+    write_error: str = ""
+    report: Path | None = None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Begin a journal, unless one is resumed. Raises UsageError if it cannot be written."""
@@ -193,16 +192,11 @@ class SessionRecorder:
     def _write(self) -> None:
         if self.plan.report is None:
             return
-        suite = [check.id for check in all_checks()]
-        planned = [check.id for check in self.plan.checks]
-        verdicts = {**self.known, **self.verdicts}
+        plan, verdicts = self.plan, {**self.known, **self.verdicts}
+        suite, planned = ([check.id for check in checks] for checks in (all_checks(), plan.checks))
         try:
-            write_report(
-                self.plan.report,
-                build_report(
-                    self.plan.adapter, self.plan.settings, verdicts, suite, planned, python=self.plan.isolation.python
-                ),
-            )
+            report = build_report(plan.adapter, plan.settings, verdicts, suite, planned, python=plan.isolation.python)
+            write_report(self.plan.report, report)
             self.report = self.plan.report
         except ReportError as error:
             self.write_error = self.write_error or f"{error}; go on with --resume"
@@ -295,12 +289,11 @@ NAMED = 10
 Status = tuple[str, str, str]
 
 
+@dataclass(eq=False)
 class Narrator:
     """Prints which engine is graded, and the verdicts."""
 
-    def __init__(self, recorder: SessionRecorder) -> None:
-        """Take the recorder of the verdicts."""
-        self.recorder = recorder
+    recorder: SessionRecorder
 
     def pytest_report_header(self) -> str:
         """Return the line of pytest's header that names the engine."""
@@ -310,7 +303,7 @@ class Narrator:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
         """Return the verdict of a check in place of pytest's own word for its outcome."""
-        if report.outcome not in {"passed", "failed", "skipped"}:
+        if report.outcome not in OUTCOMES_OF_REPORTS:
             return "run again after a crash", "R", "RUN AGAIN"
         verdicts = [] if hasattr(report, "wasxfail") else verdicts_in(report)
         if not verdicts:
@@ -329,13 +322,12 @@ class Narrator:
             return
         terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
         counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
-        terminalreporter.write_line(
-            ", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name])
-        )
-        for verdict in verdicts:
-            if verdict.verdict in OWN_LETTERS:
-                terminalreporter.write_line(plain_line(f"{verdict.verdict}: {verdict.id}: {verdict.message}"))
-        for line in self.recorder.annotations():
+        own = (each for each in verdicts if each.verdict in OWN_LETTERS)
+        for line in (
+            ", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name]),
+            *(plain_line(f"{each.verdict}: {each.id}: {each.message}") for each in own),
+            *self.recorder.annotations(),
+        ):
             terminalreporter.write_line(line)
         if self.recorder.missing:
             terminalreporter.write_line(without_verdict(self.recorder.missing), red=True)

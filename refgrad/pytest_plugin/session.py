@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +28,8 @@ RECORDER = "refgrad-recorder"
 def install(config: pytest.Config, options: GradeOptions) -> None:
     """Register everything with the session. Raises UsageError if the engine, the profile or a pattern is unknown."""
     try:
-        _only_what_was_named(config)
+        if config.args_source is not config.ArgsSource.ARGS:  # without paths on the command line only the checks run
+            config.args, config.args_source = [], config.ArgsSource.ARGS
         if hasattr(config, "workerinput"):
             config.pluginmanager.register(_worker(config, options), "refgrad-conformance")
         else:
@@ -90,19 +92,11 @@ def _worker(config: pytest.Config, options: GradeOptions) -> Conformance:
     return Conformance(EngineSession(plan, {verdict.id: verdict for verdict in known}, shared, running))
 
 
-def _only_what_was_named(config: pytest.Config) -> None:
-    """Drop pytest's default paths, so that only the checks run if the command line has no paths."""
-    if config.args_source is not config.ArgsSource.ARGS:
-        config.args = []
-        config.args_source = config.ArgsSource.ARGS
-
-
+@dataclass(eq=False)
 class Conformance:
     """Adds the items, and starts the engine before the first of them runs."""
 
-    def __init__(self, engine: EngineSession) -> None:
-        """Take the engine session of the items."""
-        self.engine = engine
+    engine: EngineSession
 
     def pytest_unconfigure(self) -> None:
         """End the engine session."""
@@ -127,16 +121,11 @@ class Conformance:
         except EngineStartError as error:
             _give_up(session.config, str(error))
         except (SystemExit, KeyboardInterrupt) as error:
-            if _is_interrupted(session.config):
+            recorder = session.config.pluginmanager.get_plugin(RECORDER)  # a worker has none, and knows of no signal
+            if recorder is not None and recorder.signals.received:
                 raise
             name = self.engine.plan.adapter.name
             _give_up(session.config, f"engine {name!r} cannot be started: its setup raised {type(error).__name__}")
-
-
-def _is_interrupted(config: pytest.Config) -> bool:
-    """Return True if a signal stopped the session. In a worker this is False, as only its controller knows."""
-    recorder = config.pluginmanager.get_plugin(RECORDER)
-    return recorder is not None and bool(recorder.signals.received)
 
 
 def _give_up(config: pytest.Config, message: str) -> None:

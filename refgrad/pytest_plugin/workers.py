@@ -14,6 +14,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -21,10 +22,9 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadScheduling
 
+from refgrad.facts import Blocked, Died, Evidence, Fact
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import check_named
-from refgrad.grading.judging.evidence import Blocked, Died, Evidence, Fact
-from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.process import FROM_OUTSIDE
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, Running, as_property
@@ -114,18 +114,20 @@ SECONDS_TO_END: Final = 5
 """Time in seconds that a worker whose connection broke may take to end."""
 
 
+@dataclass(eq=False)
 class WorkerSupervision:
-    """Sends workers the data that they need, and replaces those that die. Its hooks are pytest-xdist's."""
+    """Sends workers the data that they need, and replaces those that die. Its hooks are pytest-xdist's.
 
-    def __init__(self, recorder: SessionRecorder, shared: str) -> None:
-        """Take the recorder, with the plan and the known verdicts, and the path of the verdicts that workers share."""
-        self.recorder = recorder
-        self.shared = shared
-        self._nodes: list[Any] = []
-        self._finished = threading.Event()
-        self._ready: set[str] = set()
-        self._deaths: Counter[str] = Counter()
-        self._stillborn = 0
+    ``shared`` is the path of the verdicts that workers share.
+    """
+
+    recorder: SessionRecorder
+    shared: str
+    _nodes: list[Any] = field(default_factory=list)
+    _finished: threading.Event = field(default_factory=threading.Event)
+    _ready: set[str] = field(default_factory=set)
+    _deaths: Counter[str] = field(default_factory=Counter)
+    _stillborn: int = 0
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> OperatorScheduling | None:
         """Return a scheduler that keeps the checks of an operator on one worker, or None if --dist names another."""
@@ -217,18 +219,8 @@ def _crashed(check: Check, operator: str) -> list[Verdict]:
 
 
 def _verdict(check: Check, outcome: Outcome, fact: Fact, cause: str = "") -> Verdict:
-    evidence = Evidence(fact)
-    return Verdict(
-        id=check.id,
-        chapter=check.chapter,
-        operator=check.operator_name,
-        level=check.level,
-        verdict=outcome,
-        statement=check.statement,
-        message=message(evidence),
-        evidence=evidence,
-        cause=cause,
-    )
+    about = (check.id, check.chapter, check.operator_name, check.level, outcome, check.statement, fact.message())
+    return Verdict(*about, evidence=Evidence(fact), cause=cause)
 
 
 def popen_of(node: Any) -> subprocess.Popen[bytes] | None:

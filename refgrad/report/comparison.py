@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from refgrad.grading.judging.evidence import Entry
+from refgrad.facts import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
 from refgrad.native.text import plain_text
 from refgrad.report.document import Report
@@ -112,7 +112,7 @@ def _lines(old: Report, new: Report, found: Sequence[Difference]) -> Iterator[st
     if not found:
         yield f"no difference in {len(new.verdicts)} checks"
         return
-    counts = {kind: sum(difference.kind == kind for difference in found) for kind in KINDS}
+    counts = _counts(found)
     yield ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     for difference in found:
         before, after = (outcome or "-" for outcome in difference.outcomes)
@@ -123,6 +123,10 @@ def _lines(old: Report, new: Report, found: Sequence[Difference]) -> Iterator[st
             for when, verdict in (("before", difference.old), ("after", difference.new))
             if verdict is not None and verdict.message
         )
+
+
+def _counts(found: Sequence[Difference]) -> dict[str, int]:
+    return {kind: sum(difference.kind == kind for difference in found) for kind in KINDS}
 
 
 def _title(report: Report) -> str:
@@ -139,7 +143,7 @@ class Stage:
     @property
     def counts(self) -> dict[str, int]:
         """Number of checks that differ, by the kind of the difference."""
-        return {kind: sum(change.kind == kind for change in self.changes) for kind in KINDS}
+        return _counts(self.changes)
 
 
 def histories(folders: Sequence[Sequence[Graded]]) -> dict[str, list[Stage]]:

@@ -8,30 +8,16 @@ collected as data and compared with the evidence.
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import singledispatch
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from refgrad.errors import UserError
-from refgrad.grading.judging.evidence import (
-    Absent,
-    Calls,
-    Died,
-    Dtype,
-    Entry,
-    Error,
-    Fact,
-    Measured,
-    Shape,
-    Uncoupled,
-    Unsent,
-)
+from refgrad.facts import Died, Measured
+from refgrad.facts.assertion import Output
 from refgrad.native.observation import Raised
 from refgrad.native.process import cannot_be_run
 from refgrad.native.unwritten import FILLED
@@ -61,31 +47,6 @@ class Confirmation:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
-    """The output of a program as data: the values of each call of ``print``, and the error that ended it, if any."""
-
-    calls: tuple[list[Any], ...]
-    error: Raised | None = None
-
-    @property
-    def values(self) -> Iterator[Any]:
-        """All values that were printed, including those in lists and arrays."""
-        yield from _leaves(self.calls)
-
-    @property
-    def numbers(self) -> list[float]:
-        """All numbers that were printed."""
-        return [float(each["number"]) for each in self.values if isinstance(each, dict) and "number" in each]
-
-    @property
-    def dtypes(self) -> set[str]:
-        """All dtypes that were printed, and those of printed arrays, without the names of their libraries."""
-        named = {str(each["dtype"]) for each in _arrays(self.calls)} | {v for v in self.values if isinstance(v, str)}
-        named |= {str(each["text"]) for each in self.values if isinstance(each, dict) and "text" in each}
-        return {name.rpartition(".")[2].rstrip("'>") for name in named}
-
-
 def confirm(script: Script, python: str = sys.executable) -> Confirmation:
     """Run a script by itself, with the interpreter that has its engine. Raises UserError where it cannot be run."""
     try:
@@ -105,8 +66,8 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
         return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)
     if run.returncode < 0:
-        shown = f"{plain}the process died of signal {-run.returncode}"
-        return Confirmation(script, _confirmed(script.verdict.verdict == "crashed"), shown)
+        shown, crashed = f"{plain}the process died of signal {-run.returncode}", script.verdict.verdict == "crashed"
+        return Confirmation(script, _confirmed(crashed), shown)
     if run.returncode and output.error is None:
         fact = script.verdict.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
@@ -136,7 +97,7 @@ def _read(printed: str) -> tuple[str, Output]:
 def _answer(script: Script, output: Output) -> Answer:
     """Compare the output of a program with the evidence."""
     fact = script.verdict.fact
-    due = _error(fact)
+    due = None if fact is None else fact.raised
     if output.error is not None and output.error.type in NOT_RUN and (due is None or due.type != output.error.type):
         return "could not be run"
     if due is not None:
@@ -144,7 +105,7 @@ def _answer(script: Script, output: Output) -> Answer:
     failed = output.error is not None and output.error.type == "AssertionError"
     if output.error is not None and not (failed and script.asserting):
         return "not confirmed"
-    shown = None if fact is None else holds(fact, output)
+    shown = None if fact is None else fact.is_printed(output)
     if script.asserting:  # if no single value shows the fact, it is enough that the assertion fails
         return _confirmed(failed and shown is not False)
     return _confirmed(shown is True)
@@ -158,73 +119,3 @@ def _is_about_time(script: Script) -> bool:
 
 def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a word for a truth value)
     return "confirmed" if holds else "not confirmed"
-
-
-def _error(fact: Fact | None) -> Raised | None:
-    """Return the error that a program must end with."""
-    return fact.error if isinstance(fact, Error | Absent) else None
-
-
-@singledispatch
-def holds(fact: Fact, output: Output) -> bool | None:  # noqa: ARG001 (there is one function for each kind of fact)
-    """Return True if the output shows a fact, or None if no single value can show it."""
-    return None
-
-
-@holds.register
-def _(fact: Entry, output: Output) -> bool:
-    return _is_among(fact.observed, output)
-
-
-@holds.register
-def _(fact: Uncoupled, output: Output) -> bool:
-    return _is_among(fact.rate, output)
-
-
-@holds.register
-def _(fact: Unsent, output: Output) -> bool:
-    return all(_is_among(entry, output) for each in fact.gradients for entry in each.entries)
-
-
-@holds.register
-def _(fact: Calls, output: Output) -> bool:
-    return fact.seen in output.numbers
-
-
-@holds.register
-def _(fact: Dtype, output: Output) -> bool:
-    return fact.seen in output.dtypes
-
-
-@holds.register
-def _(fact: Absent, output: Output) -> bool:  # noqa: ARG001 (an array that is missing is None, whichever it is)
-    return any(each is None for each in output.values)
-
-
-@holds.register
-def _(fact: Shape, output: Output) -> bool:
-    return output.numbers == list(fact.seen)
-
-
-def _is_among(number: str, output: Output) -> bool:
-    """Return True if a number was printed, exact to the last bit."""
-    wanted = float(number)
-    return any(repr(each) == repr(wanted) or (math.isnan(each) and math.isnan(wanted)) for each in output.numbers)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _leaves(each)
-    elif isinstance(value, dict) and "array" in value:
-        yield from _leaves(value["array"])
-    else:
-        yield value
-
-
-def _arrays(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _arrays(each)
-    elif isinstance(value, dict) and "array" in value:
-        yield value

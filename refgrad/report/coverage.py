@@ -8,7 +8,6 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from refgrad.generation import GenerationError, operator_scenario
 from refgrad.native.adapter import Inventory, engine_version, find_adapter, inventories_of
 from refgrad.native.engine import Engine, start
 from refgrad.operators import Operator, operator_table
+from refgrad.report.pages import markdown_templates
 from refgrad.scenario import Apply, Leaf, Scenario
 
 SCHEMA: Final = "refgrad/coverage/1"
@@ -28,14 +28,8 @@ Three times as many reach one more of PyTorch's 261 operators with a derivative.
 """
 
 Document = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RowTrial:
-    """One application of a row, as a function of the tensors with respect to which it is differentiated."""
-
-    function: Callable[..., Any]
-    primals: tuple[Any, ...]
+RowTrial = tuple[Callable[..., Any], tuple[Any, ...]]
+"""One application of a row: a function of the tensors with respect to which it is differentiated, and these."""
 
 
 def coverage(name: str, python: str | None = None) -> Document:
@@ -107,10 +101,10 @@ def _other_names(
 def _reached(inventory: Inventory, engine: Engine, operator: Operator) -> set[str] | None:
     """Return the entries that a row reaches in a few trials, or None where the engine raised in all of them."""
     found: set[str] | None = None
-    for trial in _trials(engine, operator):
+    for function, primals in _trials(engine, operator):
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                found = (found or set()).union(inventory.reached(trial.function, trial.primals))
+                found = (found or set()).union(inventory.reached(function, primals))
         except Exception:  # noqa: BLE001, S112 (an engine need not have every shape and attribute)
             continue
     return found
@@ -136,7 +130,7 @@ def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Lea
         given = {**tensors, **dict(zip(moving, primals, strict=True))}
         return engine.apply(step, [given[leaf.name] for leaf in leaves], scenario)
 
-    return RowTrial(function, tuple(tensors[name] for name in moving))
+    return function, tuple(tensors[name] for name in moving)
 
 
 WIDTH: Final = 120
@@ -144,58 +138,16 @@ WIDTH: Final = 120
 
 def coverage_text(document: Mapping[str, Any]) -> str:
     """Return the rows that an engine has and lacks, and its own operators that no row reaches."""
-    return "\n".join(_lines(document))
+    templates = markdown_templates()
+    templates.filters["wrapped"] = _wrapped
+    return templates.get_template("coverage.txt.jinja").render(document).removesuffix("\n")
 
 
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    families = document["families"]
-    has = sum(len(family["has"]) for family in families.values())
-    total = has + sum(len(family["lacks"]) for family in families.values())
-    yield f"{document['engine']} {document['version']}: has {has} of the {total} operators of the table"
-    width = max(map(len, families))
-    for name, family in families.items():
-        yield from _wrapped(f"  {name.ljust(width)}  ", _family(family["has"], family["lacks"]), width + 4)
-    yield ""
-    if "not_asked" in document:
-        yield f"  Its inventory, {document['not_asked']}, is asked without --python alone."
-    elif not document["inventories"]:
-        yield "  It has no inventory: which of its own operators the table lacks is not known."
-    for inventory in document["inventories"]:
-        yield from _inventory(inventory)
-
-
-def _family(has: Sequence[str], lacks: Sequence[str]) -> str:
-    """Return how many rows of a family an engine has, and the shorter list of those that it has or lacks."""
-    count = f"{len(has)} of {len(has) + len(lacks)}"
-    if not has or not lacks:
-        return count
-    names = ["has", *has] if len(has) < len(lacks) else ["lacks", *lacks]
-    return f"{count}, {' '.join(names)}"
-
-
-def _inventory(inventory: Mapping[str, Any]) -> Iterator[str]:
-    reached, lacking, others = inventory["reached"], inventory["lacking"], _unreached_names(inventory)
-    total = len(reached) + len(lacking)
-    yield f"  Of its {total} {inventory['title']}, rows reach {len(reached)}, and these {len(lacking)} no row reaches:"
-    yield from _wrapped("    ", " ".join(lacking) or "-", 4)
-    if others:
-        yield from _wrapped(f"    other names of those that rows reach ({len(others)}): ", " ".join(others), 6)
-    for key in ("rows_that_reach_none", "rows_that_were_refused"):
-        if inventory[key]:
-            yield from _wrapped(f"    {key.replace('_', ' ')} ({len(inventory[key])}): ", " ".join(inventory[key]), 6)
-    for why, names in inventory["undecided"].items():
-        yield f"    not known to be differentiable ({len(names)}): {why}"
-    for why, names in inventory["apart"].items():
-        yield f"    not counted ({len(names)}): {why}"
-    yield ""
-
-
-def _unreached_names(inventory: Mapping[str, Any]) -> Sequence[str]:
-    """Return the names that no row reaches, of operators that rows reach under another name."""
-    return [name for name, other in inventory["other_names"].items() if other in inventory["reached"]]
-
-
-def _wrapped(head: str, text: str, indent: int) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=head, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )
+def _wrapped(words: Sequence[str], head: str, indent: int) -> str:
+    """Return words in lines, the first after a head, and the others after an indent."""
+    return "\n".join(
+        textwrap.wrap(
+            " ".join(words), WIDTH, initial_indent=head, subsequent_indent=" " * indent, break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )  # fmt: skip

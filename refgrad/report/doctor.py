@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from refgrad.grading.trials import TemplateTrial, without_arrays
 from refgrad.native.languages import language_of
 from refgrad.native.text import plain_line, plain_text
+from refgrad.report.pages import markdown_templates
 
 LONGEST_TEMPLATE = 110
 LONGEST_LINE = 160
@@ -21,33 +22,13 @@ def doctor_text(
     """Return the suspected faults, the failed trials grouped by template, and the next command."""
     failed = (trial for trial in trials if trial.failed)
     groups = [list(group) for _, group in groupby(failed, key=lambda trial: tuple(trial.fields.items()))]
-    lines = [line for group in groups for line in _group(group, program=program)]
-    notes = [f"note: {untried}"] if trials and (untried := without_arrays(trials[0].engine)) else []
-    count = len(faults) + len(groups)
-    return "\n".join([*faults, *lines, _summary(name, trials, count), *notes, _next(name, python, failed=count > 0)])
-
-
-def _group(group: Sequence[TemplateTrial], *, program: bool) -> Iterator[str]:
-    """Yield the first failed trial in full, and the kinds of all of them."""
-    first = group[0]
-    yield from _fields(first.fields)
-    yield f"  on {', '.join(dict.fromkeys(trial.kind for trial in group))}"
-    yield from _block("ran: ", _ran(first))
-    yield from _block("got: ", [plain_line(first.outcome_text, 2 * LONGEST_LINE)])
-    yield from _block("mend:", [first.remedy])
-    if program:
-        yield from (f"    {line}" for line in plain_text(first.program, 20_000).splitlines())
-    yield ""
-
-
-def _fields(fields: Mapping[str, str]) -> Iterator[str]:
-    for name, text in fields.items():
-        yield f"{name} = {plain_line(text, LONGEST_TEMPLATE)}"
-
-
-def _block(head: str, lines: Sequence[str]) -> Iterator[str]:
-    for number, line in enumerate(lines):
-        yield f"  {head if number == 0 else ' ' * len(head)} {line}"
+    templates = markdown_templates()
+    templates.filters |= {"line": plain_line, "text": plain_text, "ran": _ran}
+    return templates.get_template("doctor.txt.jinja").render(
+        name=name, trials=trials, faults=faults, groups=groups, program=program, next=grading(name, python),
+        tried=len({item for trial in trials for item in trial.fields.items()}), longest=LONGEST_LINE,
+        template=LONGEST_TEMPLATE, untried=without_arrays(trials[0].engine) if trials else "",
+    ).removesuffix("\n")  # fmt: skip
 
 
 def _ran(trial: TemplateTrial) -> list[str]:
@@ -56,24 +37,8 @@ def _ran(trial: TemplateTrial) -> list[str]:
     language = language_of(trial.engine.adapter.language)
     statements = trial.engine.program(trial.scenario).groups[at]
     told = "\n".join(line for statement in statements for line in language.lines(statement)).strip("\n").split("\n")
-    return [_cut(line) for line in told if line.strip()][-MOST_LINES:] or [trial.scenario.steps[at].to_text()]
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."
-
-
-def _summary(name: str, trials: Sequence[TemplateTrial], failing: int) -> str:
-    tried = len({item for trial in trials for item in trial.fields.items()})
-    refused = sum(trial.finding.outcome == "unsupported" for trial in trials)
-    told = f"{failing} fail" if failing else "none fails"
-    return f"{name}: {tried} templates in {len(trials)} trials, {refused} of which it refuses; {told}"
-
-
-def _next(name: str, python: str | None, *, failed: bool) -> str:
-    if failed:
-        return "next: mend the first, and try again; what is the library's own fault stays, and is for a report to tell"
-    return f"next: {grading(name, python)}"
+    cut = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..." for line in told if line.strip()]
+    return cut[-MOST_LINES:] or [trial.scenario.steps[at].to_text()]
 
 
 def grading(name: str, python: str | None) -> str:

@@ -17,11 +17,12 @@ from typing import Any, Final
 
 from refgrad.documents import checked, parsed_json
 from refgrad.errors import UserError, shortened
+from refgrad.facts import Evidence, Lacks
+from refgrad.facts.fact import SEVERITIES
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Evidence, Lacks
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
-from refgrad.report.severity import DERIVED, SEVERITIES, at, severity
+from refgrad.report.severity import DERIVED, at, severity
 from refgrad.specification import installed_version
 
 SCHEMA_NAME: Final = "refgrad/report/3"
@@ -196,21 +197,15 @@ def _summary(rows: Sequence[Verdict], suite: Sequence[str], planned: Collection[
         "planned": len(run.union(planned)),
         "run": len(run),
         "not_run": len(set(planned) - run),
-        "outcomes": _counts(rows),
-        "severities": _severities(rows),
-        "chapters": {name: _counts(v for v in rows if v.chapter == name) for name in chapters},
+        "outcomes": _counts((v.verdict for v in rows), OUTCOMES),
+        "severities": _counts(map(severity, rows), SEVERITIES),
+        "chapters": {name: _counts((v.verdict for v in rows if v.chapter == name), OUTCOMES) for name in chapters},
         "failed": sum(verdict.failed for verdict in rows),
         "must_failed": sum(verdict.failed and verdict.level == "MUST" for verdict in rows),
     }
 
 
-def _counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """Return the number of verdicts by outcome, worst first. Outcomes that do not occur are left out."""
-    counted = Counter(verdict.verdict for verdict in verdicts)
-    return {outcome: counted[outcome] for outcome in OUTCOMES if counted[outcome]}
-
-
-def _severities(verdicts: Iterable[Verdict]) -> dict[str, int]:
-    """Return the number of failures by severity, worst first. Severities that do not occur are left out."""
-    counted = Counter(map(severity, verdicts))
-    return {each: counted[each] for each in SEVERITIES if counted[each]}
+def _counts(found: Iterable[str | None], order: Sequence[str]) -> dict[str, int]:
+    """Return how often each outcome or severity occurs, worst first, without those that do not occur."""
+    counted = Counter(found)
+    return {each: counted[each] for each in order if counted[each]}

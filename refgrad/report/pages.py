@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -13,14 +14,15 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from refgrad.documents import read_toml
+from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
 from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
 from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
-from refgrad.report.findings.upstream import Known, read_upstream
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
-from refgrad.report.severity import Severity, severity
+from refgrad.report.severity import severity
 
 LONGEST_TITLE: Final = 100
 
@@ -48,6 +50,38 @@ MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
     "missing": "a gradient that is due is not there, or is not a number",
     "wrong": "no rounding explains the number, or an error that is due did not come",
 })
+
+UPSTREAM_FILE: Final = "upstream.toml"
+"""File beside the reports, of links to what others know of findings, each with the date on which it was looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A report of others on what a finding shows."""
+
+    engine: str
+    checks: frozenset[str]
+    link: str
+    looked_up: date
+    note: str
+
+    def explains(self, engine: str, checks: Iterable[str]) -> bool:
+        """Whether it is about one of some checks of an engine."""
+        return engine == self.engine and not self.checks.isdisjoint(checks)
+
+
+def read_upstream(folder: Path) -> list[Known]:
+    """Read what is known beside the reports of a folder, nothing where there is no such file.
+
+    Raises ReportError where the file is malformed.
+    """
+    path = folder / UPSTREAM_FILE
+    if not path.exists():
+        return []
+    return [
+        Known(row["engine"], frozenset(row["checks"]), row["link"], date.fromisoformat(row["date"]), row["note"])
+        for row in read_toml(path, "upstream", ReportError, dates=("date",)).get("known", ())
+    ]
 
 
 @dataclass(frozen=True)
@@ -143,7 +177,7 @@ def write_pages(folder: Path) -> list[Path]:
     """
     graded = read_folder(folder)
     written = write_scripts(folder / "findings", [script for report in graded for script in report.scripts.values()])
-    page = _templates().get_template("engine.md.jinja")
+    page = markdown_templates().get_template("engine.md.jinja")
     pages = {f"{report.file}.md": page.render(report=report) for report in graded}
     pages |= {"README.md": summary(graded), "matrix.md": _beside_each_other("matrix.md.jinja", graded)}
     for name, text in pages.items():
@@ -166,24 +200,16 @@ def read_folder(folder: Path) -> list[Graded]:
     return graded
 
 
-def _templates() -> Environment:
-    templates = markdown_templates()
-    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
-    return templates
-
-
 def _beside_each_other(page: str, graded: Sequence[Graded]) -> str:
     verdicts = [verdict for report in graded for verdict in report.verdicts]
     chapters = list(dict.fromkeys(verdict.chapter for verdict in verdicts))
-    by_operator = {chapter: _operators(verdicts, chapter) for chapter in chapters if _operators(verdicts, chapter)}
+    operators = {
+        name: list(dict.fromkeys(v.operator for v in verdicts if v.chapter == name and v.operator)) for name in chapters
+    }
+    by_operator = {name: each for name, each in operators.items() if each}
     shared = shared_operators(report.causes for report in graded)
-    template = _templates().get_template(page)
+    template = markdown_templates().get_template(page)
     return template.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared)
-
-
-def _operators(verdicts: Sequence[Verdict], chapter: str) -> list[str]:
-    """Return the operators that have a check of their own in a chapter, in the order of the suite."""
-    return list(dict.fromkeys(v.operator for v in verdicts if v.chapter == chapter and v.operator))
 
 
 LONGEST: Final = 200_000
@@ -193,8 +219,9 @@ LONGEST: Final = 200_000
 def markdown_templates() -> Environment:
     """Return the environment of the templates of this package, with their filters.
 
-    ``plain`` escapes a text that is not markup, and ``foreign`` a text that comes from an engine. ``code`` escapes code
-    in a cell of a table, ``fenced`` the content of a block of code. ``anchor`` returns the anchor of a heading.
+    ``plain`` escapes a text that is not markup, and ``foreign`` one of an engine, so that Markdown finds no link in
+    it either. ``code`` escapes code in a cell of a table, ``fenced`` the content of a block of code, so that it does
+    not end the block. ``anchor`` returns the anchor of a heading.
     """
     templates = Environment(  # noqa: S701 (Markdown, not HTML)
         loader=PackageLoader("refgrad.report"),
@@ -203,24 +230,17 @@ def markdown_templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.filters["plain"] = _plain
-    templates.filters["code"] = lambda text: str(text).replace("|", "\\|")
-    templates.filters["foreign"] = _foreign
-    templates.filters["fenced"] = _fenced
-    templates.filters["anchor"] = lambda text: re.sub(r"[^\w-]", "", str(text).lower())
+    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
+    templates.filters |= {
+        "plain": _plain,
+        "code": lambda text: str(text).replace("|", "\\|"),
+        "foreign": lambda text: _plain(plain_text(text)).replace("](", "]\\("),
+        "fenced": lambda text: plain_text(text.rstrip(), LONGEST).replace("```", "`\u200b`\u200b`"),
+        "anchor": lambda text: re.sub(r"[^\w-]", "", str(text).lower()),
+    }
     return templates
 
 
 def _plain(text: str) -> str:
     """Return a text on one line, escaped so that Markdown finds no HTML and no cell of a table in it."""
     return text.replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
-
-
-def _foreign(text: str) -> str:
-    """Return a text of an engine, escaped so that Markdown finds no link in it either."""
-    return _plain(plain_text(text)).replace("](", "]\\(")
-
-
-def _fenced(text: str) -> str:
-    """Return a text, escaped so that it does not end the block of code that contains it."""
-    return plain_text(text.rstrip(), LONGEST).replace("```", "`\u200b`\u200b`")

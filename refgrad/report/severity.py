@@ -9,17 +9,12 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from refgrad.errors import UserError
-from refgrad.grading.judging.evidence import Entry, Shape, Uncoupled, Unsent
+from refgrad.facts import Shape
+from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.interpreter import ScenarioEvaluationError, bounded_values
 from refgrad.scenario import Backward, Constant, Grad, Jvp, Leaf, Scenario, parse
 from refgrad.scenario.formats import FORMATS
-
-Severity = Literal[
-    "wrong first derivative", "wrong higher derivative", "wrong value", "missing", "crash or hang", "wrong error",
-    "other rule broken", "inaccurate",
-]  # fmt: skip
-"""Severity of a failure. The first three are silent: nothing shows a user that the number is wrong."""
 
 At = Literal["at infinity", "at NaN", "at subnormals", "at empty arrays", "beyond 800"]
 """Unusual properties of the leaves, seeds and directions of a scenario."""
@@ -29,9 +24,6 @@ DERIVED: Final = frozenset({"severity", "at"})
 
 LARGE: Final = 800
 """Magnitude from which on a naive formula with an exponential overflows (decision 008)."""
-
-SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
-"""All severities, worst first."""
 
 BY_OUTCOME: Final[Mapping[Outcome, Severity]] = MappingProxyType({
     "missing": "missing",
@@ -59,12 +51,7 @@ def severity(verdict: Verdict) -> Severity | None:
         return None
     if verdict.verdict in BY_OUTCOME:
         return BY_OUTCOME[verdict.verdict]
-    fact = verdict.fact
-    if isinstance(fact, Uncoupled | Unsent):
-        return _order(verdict)
-    if isinstance(fact, Entry):
-        return _order(verdict) if fact.subject.of != "value" or _differentiates(verdict) else "wrong value"
-    return "other rule broken"
+    return "other rule broken" if verdict.fact is None else verdict.fact.severity(steps_of(verdict))
 
 
 def at(verdict: Verdict) -> tuple[At, ...]:
@@ -96,19 +83,6 @@ def _unusual(constant: Constant) -> set[At]:
         "beyond 800": bool((np.isfinite(numbers) & (numbers >= LARGE)).any()),
     }
     return {kind for kind, holds in kinds.items() if holds}
-
-
-def _order(verdict: Verdict) -> Severity:
-    higher = any(isinstance(step, Grad) for step in steps_of(verdict))
-    return "wrong higher derivative" if higher else "wrong first derivative"
-
-
-def _differentiates(verdict: Verdict) -> bool:
-    """Return True if the value that the evidence is about is itself a derivative."""
-    fact = verdict.fact
-    return isinstance(fact, Entry) and any(
-        isinstance(step, Grad | Jvp) and step.name == fact.subject.name for step in steps_of(verdict)
-    )
 
 
 def steps_of(verdict: Verdict) -> tuple[object, ...]:

@@ -29,9 +29,9 @@ from refgrad.native.adapter import read_adapter
 from refgrad.operators import load_operators
 from refgrad.pytest_plugin.known_failures import read_known_failures
 from refgrad.report.course import read_points
-from refgrad.report.findings.upstream import FILE, read_upstream
+from refgrad.report.pages import UPSTREAM_FILE, read_upstream
 from refgrad.report.site.documents import read_documents
-from refgrad.report.site.plots import drawn, read_accuracy, read_growth
+from refgrad.report.site.pictures import drawn, read_accuracy, read_growth
 from refgrad.scenario import parse
 from refgrad.specification import specs_directory
 from tests.effort import USUAL
@@ -120,7 +120,7 @@ KINDS: Mapping[str, Kind] = {
     "project": ("pyproject.toml", lambda path: read_defaults(path.parent), PROJECT.encode),
     "expectations": ("known.toml", read_known_failures, EXPECTED.encode),
     "points": ("points.toml", read_points, POINTS.encode),
-    "upstream": (FILE, lambda path: read_upstream(path.parent), UPSTREAM.encode),
+    "upstream": (UPSTREAM_FILE, lambda path: read_upstream(path.parent), UPSTREAM.encode),
     "report": ("example.json", _report, bytes),
     "growth": ("growth/file.json", _growth, json.dumps(GROWTH).encode),
     "accuracy": ("accuracy/file.json", _accuracy, json.dumps(ACCURACY).encode),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from refgrad.facts import Absent, Died, Evidence, Fact, Subject
 from refgrad.grading.bench import statements_of
-from refgrad.grading.judging.evidence import Absent, Died, Evidence, Fact, Subject
 from refgrad.native.adapter import find_adapter
 from refgrad.native.statements import Call, Function
 from refgrad.scenario import Scenario, parse

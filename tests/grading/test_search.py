@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.facts import Entry, Subject, Tally
 from refgrad.generation.search import Counterexample
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Entry, Subject, Tally
 from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.grading.search import CheckSearch
 from refgrad.native.engine import Engine

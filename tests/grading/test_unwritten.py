@@ -10,10 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from refgrad.facts import Entry
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Entry
-from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Isolation, launch
@@ -76,7 +75,7 @@ def test_a_gradient_that_was_never_written_is_reported_as_such(reported: Verdict
     assert reported.evidence is not None
     assert isinstance(reported.evidence.fact, Entry)
     assert reported.evidence.fact.remark == "unwritten"
-    assert message(reported.evidence).endswith("it was read from memory that nothing was written to")
+    assert reported.evidence.message().endswith("it was read from memory that nothing was written to")
 
 
 def test_its_program_states_how_to_run_it_and_is_confirmed(reported: Verdict) -> None:

@@ -177,8 +177,8 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/journal.py::Journal.append::statement::file.truncate() -> nothing::1": (
         "what is left of a cut line has no end, and is dropped whenever it is read"
     ),
-    f"{GRADING}/judging/narration.py::_listed::copy::np.array(numbers.entries, dtype=object) -> "
-    "np.asarray(numbers.entries, dtype=object)::1": "what is copied is a tuple",
+    "refgrad/facts/arrays.py::Numbers.text::copy::np.array(self.entries, dtype=object) -> "
+    "np.asarray(self.entries, dtype=object)::1": "what is copied is a tuple",
     f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
     "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
     "refgrad/engine/replay/passes.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "

@@ -19,6 +19,7 @@ CORE = (
     "refgrad/interpreter",
     "refgrad/lifecycle",
     "refgrad/checking",
+    "refgrad/facts",
     "refgrad/grading",
     "refgrad/engine",
     "refgrad/native/calls.py",

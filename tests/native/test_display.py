@@ -15,7 +15,7 @@ from refgrad.native.display import displayed
 from refgrad.native.engine import observe, start
 from refgrad.native.statements import Call, Function, Show, Statement, statement_of, statement_row
 from refgrad.report.findings.tidying import tidied
-from refgrad.report.findings.tidying.trees import program_of
+from refgrad.report.findings.trees import program_of
 from refgrad.scenario import Scenario, parse
 from tests.native.reference import ADAPTER
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from refgrad.facts import Entry, Evidence, Subject
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Entry, Evidence, Subject
 from refgrad.grading.judging.verdict import Level, Outcome, Verdict
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.statements import Call, Code, Name, Show, Statement

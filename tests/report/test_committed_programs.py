@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from refgrad.grading.judging.evidence import Entry
+from refgrad.facts import Entry
 from refgrad.native.adapter import find_adapter
 from refgrad.report.confirmation import confirm
 from refgrad.report.document import read_report

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.judging.evidence import (
+from refgrad.facts import (
     Absent,
     Calls,
     Died,
@@ -20,12 +20,12 @@ from refgrad.grading.judging.evidence import (
     Numbers,
     Parents,
     Remark,
-    SeedWrite,
     Shape,
     Silence,
     Subject,
     Uncoupled,
     Unsent,
+    Written,
 )
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
@@ -54,7 +54,7 @@ CHOICE = Uncoupled(
 MATRIX = Unsent(leaf="x", gradients=(Numbers((1, 2), ("0.5", "1.0")),))
 TWO = Calls(hook="h", seen=2, expected=1)
 AFTER = Absent(subject=X, after_step=2, error=Raised("KeyError", "'x'", ("KeyError", "LookupError")))
-WRITTEN = SeedWrite(change="seed 1 is 2.0, and was 1.0")
+WRITTEN = Written(change="seed 1 is 2.0, and was 1.0")
 SEED = Call("np.array({x})", {"x": Value([1.0])}, ("s",))
 SEEDS = Show("the seeds", Call("[{look_0}]", {"look_0": Name("s")}), "arrays")
 SLOW = """\

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.grading.judging.evidence import Error, Evidence
+from refgrad.facts import Error, Evidence
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome, Verdict
 from refgrad.native.observation import Raised
 from refgrad.report.course import Part, results_of

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
+from refgrad.facts import Evidence, Lacks
+from refgrad.facts.fact import SEVERITIES
 from refgrad.grading.checks.settings import EFFORTS, Settings
-from refgrad.grading.judging.evidence import Evidence, Lacks
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Verdict
 from refgrad.native.adapter import FEATURES, TapeAdapter, find_adapter
 from refgrad.report.document import (
@@ -31,7 +32,7 @@ from refgrad.report.document import (
     read_report,
     write_report,
 )
-from refgrad.report.severity import SEVERITIES, At
+from refgrad.report.severity import At
 from refgrad.specification import specs_directory
 from tests.report.example import ADAPTER, VERDICTS, example_document, example_report, verdict, write_example
 

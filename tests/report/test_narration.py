@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.judging.evidence import Evidence
+from refgrad.facts import Evidence
 from refgrad.report.ci import failure_text
 from refgrad.report.findings import Script
 from tests.report.example import entry, verdict

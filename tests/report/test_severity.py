@@ -7,10 +7,11 @@ from typing import get_args
 
 import pytest
 
-from refgrad.grading.judging.evidence import Dtype, Evidence, Fact, Silence, Subject
+from refgrad.facts import Dtype, Evidence, Fact, Silence, Subject
+from refgrad.facts.fact import SEVERITIES, Severity
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome
 from refgrad.report.ci import headline
-from refgrad.report.severity import MEANINGS, SEVERITIES, At, Severity, at, severity
+from refgrad.report.severity import MEANINGS, At, at, severity
 from tests.report.example import VERDICTS, entry
 
 WRONG = VERDICTS[4]

@@ -9,29 +9,21 @@ from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 READERS = {
     "refgrad/report/alone_by_tool.py": "the standard error of a compiler or a program",
     "refgrad/report/document.py": "names of engines, for names of files",
-    "refgrad/report/findings/assertion.py": "no text: it makes trees",
-    "refgrad/report/findings/causes.py": "code templates of engine files, and messages of errors",
+    "refgrad/report/findings/causes.py": "code templates of engine files",
+    "refgrad/report/findings/folding.py": "no text: it changes trees of code templates",
+    "refgrad/report/findings/inlining.py": "no text: it changes trees of code templates",
     "refgrad/report/findings/languages.py": "the setup of an engine file, and code templates",
-    "refgrad/report/findings/measured.py": "code of measurements, which is not made of statements yet",
-    "refgrad/report/findings/python.py": "no text: it makes trees",
+    "refgrad/report/findings/python.py": "code of measurements, which is not made of statements yet",
     "refgrad/report/findings/script.py": "names of checks, for names of files",
-    "refgrad/report/findings/tidying/folding.py": "no text: it changes trees of code templates",
-    "refgrad/report/findings/tidying/inlining.py": "no text: it changes trees of code templates",
-    "refgrad/report/findings/tidying/known.py": "no text: it changes trees of code templates",
-    "refgrad/report/findings/tidying/pieces.py": "the setup of an engine file, and code of measurements",
-    "refgrad/report/findings/tidying/program.py": "no text: it changes trees of code templates",
-    "refgrad/report/findings/tidying/trees.py": "code templates of engine files, and literals",
+    "refgrad/report/findings/tidying.py": "no text: it changes trees of code templates",
+    "refgrad/report/findings/trees.py": "setups of engine files, code of measurements, code templates, and literals",
     "refgrad/report/ci.py": "messages, for workflow commands of GitHub, and text that becomes Markdown, to escape it",
     "refgrad/report/pages.py": "names of checks, for anchors of a page",
     "refgrad/report/site/documents.py": "documents in Markdown",
 }
 """Modules of reports that use ``ast`` or ``re``, and what each reads."""
 
-PARSERS = {
-    "refgrad/report/findings/measured.py",
-    "refgrad/report/findings/tidying/pieces.py",
-    "refgrad/report/findings/tidying/trees.py",
-}
+PARSERS = {"refgrad/report/findings/python.py", "refgrad/report/findings/trees.py"}
 """Modules of reports that parse code."""
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from refgrad.facts import Blocked, Error, Evidence, Remark
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.derivatives import SecondOrderCheck, verdict_on
 from refgrad.grading.checks.operators.operator_check import Avoided, is_broken, is_known_inaccuracy
-from refgrad.grading.judging.evidence import Blocked, Error, Evidence, Remark
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration, run_again

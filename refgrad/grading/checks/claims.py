@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args, get_type_
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
+from refgrad.facts import Evidence, Remark
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation import isolated
-from refgrad.grading.judging.evidence import Evidence, Remark
 from refgrad.grading.judging.examination import confront, examine
-from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Outcome, Verdict
 from refgrad.grading.search import Demonstration
 from refgrad.grading.trials import faults_of_one_backward
@@ -148,7 +147,7 @@ class _Seen:
     def text(self) -> str:
         """Description of the finding and its step, empty without a fact."""
         evidence = self.finding.evidence
-        return "" if evidence is None else message(evidence, self.scenario)
+        return "" if evidence is None else evidence.message(self.scenario)
 
     @property
     def lacks_array(self) -> bool:

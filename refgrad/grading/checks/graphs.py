@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from refgrad.facts import Remark
 from refgrad.generation import (
     ALL_FEATURES,
     LIFECYCLE_OPERATORS,
@@ -29,7 +30,6 @@ from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation import ROLES, TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import KEPT_DTYPES, is_sound_twice, sound, verdict_on
-from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, merged
 from refgrad.grading.reliance import MEETINGS

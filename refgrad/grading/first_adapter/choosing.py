@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from refgrad.errors import UserError
+from refgrad.facts import Entry
 from refgrad.grading.first_adapter import candidates
 from refgrad.grading.first_adapter.asking import Asking, Report
 from refgrad.grading.first_adapter.library import LibraryModules, Seen, classes, inspected
@@ -27,8 +28,6 @@ from refgrad.grading.first_adapter.trying import (
     with_policy,
     without_what_fails,
 )
-from refgrad.grading.judging.evidence import Entry
-from refgrad.grading.judging.narration import message
 from refgrad.grading.trials import KINDS, PATIENCE, suspected_faults
 from refgrad.native.adapter import TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
@@ -225,7 +224,7 @@ def _of_a_gradient(started: StartedLibrary, modules: Sequence[str], asking: Aski
 def _unread(started: StartedLibrary) -> str:
     """Return a description of what came of a number that was not read back."""
     finding = started.finding(_NUMBER_READ)
-    text = "" if finding.evidence is None else plain_line(message(finding.evidence), LONGEST)
+    text = "" if finding.evidence is None else plain_line(finding.evidence.message(), LONGEST)
     return f"no tensor comes back with leaf = {started.adapter.leaf} and value = {started.adapter.value}: {text}"
 
 

@@ -13,12 +13,11 @@ from typing import Any, Final, get_args, get_type_hints
 import numpy as np
 
 from refgrad.errors import EngineStartError, UserError
+from refgrad.facts import Entry
 from refgrad.grading.checks.claims import Claim, all_claims
 from refgrad.grading.first_adapter.asking import Asking
 from refgrad.grading.first_adapter.candidates import OPTIONAL, owner_of, with_module
-from refgrad.grading.judging.evidence import Entry
 from refgrad.grading.judging.examination import examine
-from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.trials import (
     KINDS,
@@ -198,7 +197,7 @@ class StartedLibrary:
         """
         scenario = next(self._backwards(NUMBER, reset=False), None)
         finding = None if scenario is None else self.finding(scenario)
-        return "" if finding is None or finding.evidence is None else message(finding.evidence, scenario)
+        return "" if finding is None or finding.evidence is None else finding.evidence.message(scenario)
 
     def _backwards(self, kind: str, *, reset: bool) -> Iterator[Scenario]:
         leaf = Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
@@ -293,7 +292,7 @@ class StartedLibrary:
     def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
         """Return the description of the first finding without a gradient, or an empty string."""
         findings = self._gradients(operator, text, kinds)
-        return next((message(each.evidence) for each in findings if each.evidence and each.outcome in WITHOUT), "")
+        return next((each.evidence.message() for each in findings if each.evidence and each.outcome in WITHOUT), "")
 
     def _gradients(self, operator: Operator, text: str, kinds: Sequence[str]) -> Iterator[Finding]:
         single = StartedLibrary(with_spellings(self.engine, {**self.engine.operators, operator.name: text}))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Masked, Numbers, Shape, Subject, Uncoupled
+from refgrad.facts import Absent, Dtype, Entry, Masked, Numbers, Shape, Subject, Uncoupled
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Contribution, ExpectedValue, Gradient, Prediction

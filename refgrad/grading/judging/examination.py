@@ -14,8 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from refgrad.grading.judging.comparison import Due, compare_array, uncoupled
-from refgrad.grading.judging.evidence import (
+from refgrad.facts import (
     Absent,
     Calls,
     Died,
@@ -25,11 +24,12 @@ from refgrad.grading.judging.evidence import (
     Flag,
     Lacks,
     Numbers,
-    SeedWrite,
     Silence,
     Subject,
     Unsent,
+    Written,
 )
+from refgrad.grading.judging.comparison import Due, compare_array, uncoupled
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.lifecycle import (
     ErrorKind,
@@ -185,7 +185,7 @@ def refuses(scenario: Scenario, engine: Engine) -> bool:
 def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:
     for number, observation in enumerate(observations, 1):
         if observation.changed:
-            return Finding("wrong", SeedWrite(change=observation.changed[0]), number)
+            return Finding("wrong", Written(change=observation.changed[0]), number)
     return None
 
 

@@ -19,10 +19,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.facts import Entry, Error, Subject
 from refgrad.generation import Place
 from refgrad.grading.judging.comparison import compare_array
 from refgrad.grading.judging.dependence import Dependence, Expectation, Numbers
-from refgrad.grading.judging.evidence import Entry, Error, Subject
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.lifecycle import ExpectedValue, Gradient, lower

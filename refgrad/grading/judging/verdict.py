@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from refgrad.grading.judging import narration
-from refgrad.grading.judging.evidence import Entry, Evidence, Fact
+from refgrad.facts import Entry, Evidence, Fact
 from refgrad.native.statements import Statement, statement_of, statement_row
 from refgrad.native.text import plain_text
 
@@ -57,7 +56,7 @@ class Finding:
     @property
     def message(self) -> str:
         """Description of the fact in English, empty without a fact."""
-        return "" if self.fact is None else narration.said(self.fact)
+        return "" if self.fact is None else self.fact.message()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

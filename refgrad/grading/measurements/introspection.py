@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.facts import Died, Fact, Parents, Remark
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Died, Fact, Parents, Remark
-from refgrad.grading.judging.narration import said
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.recorded import NoNodeError, Recorded, record, reproduction
 from refgrad.grading.measurements.result import Reading
@@ -176,7 +175,7 @@ def _failure_of(scenario: Scenario, engine: Engine, claim: EdgeProperty, tried: 
         outcome, fact = error.ending.outcome, Died(detail=error.ending.detail, stderr=error.ending.stderr)
     if fact is None:
         return None
-    return Reading(outcome, said(fact), reproduction(scenario, engine), scenario, tried, fact=fact)
+    return Reading(outcome, fact.message(), reproduction(scenario, engine), scenario, tried, fact=fact)
 
 
 def _random(engine: Engine, random: str, claim: EdgeProperty, settings: Settings, tried: int) -> Reading:

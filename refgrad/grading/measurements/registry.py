@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.facts import Measured
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.exercises.measuring import (
     exercises_script,
     measure_exercises,

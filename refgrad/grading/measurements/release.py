@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.facts import Measured
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.result import Reading
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function

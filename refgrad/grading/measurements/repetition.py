@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.facts import Measured
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements.release import (
     RESIDENT,
     TRACED,

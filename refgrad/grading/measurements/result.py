@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from refgrad.grading.judging.evidence import Fact
+from refgrad.facts import Fact
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth
 from refgrad.native.statements import Statement

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from refgrad.facts import Error, Measured
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Error, Measured
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth, measure
 from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS, LargeGraph

@@ -9,27 +9,21 @@ or are wrong from the second backward on.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from refgrad.grading.judging.evidence import Absent, Died, Dtype, Entry, Error, SeedWrite, Silence
+from refgrad.facts import Entry
+from refgrad.facts.fact import MEMORY, SEVERITIES, Link, Severity
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.statements import Call, Function, Statement
 from refgrad.report.findings.script import Script
-from refgrad.report.severity import SEVERITIES, At, Severity, steps_of
+from refgrad.report.severity import At, steps_of
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
-
-TELLING: Final = 6
-"""A wrong number of so many digits is no coincidence."""
 
 FUNCTION: Final = re.compile(r"(?:[\w{}]+\.)+(\w+)\([^()]*\)")
 """A code template that calls one function of the library, and nothing else."""
-
-NUMBERS: Final = re.compile(r"[\d.,\s\[\]()]+")
-
-MEMORY: Final = "memory that a backward shares or writes to"
 
 BUILT_ON: Final = (
     ("operators", "values", "leaves", "sharing", "seeds"),
@@ -38,9 +32,6 @@ BUILT_ON: Final = (
     ("dtypes", "errors", "higher_order", "second_order", "hooks", "in_place", "modes", "lifecycles"),
 )
 """Chapters that others build on, the foundations first: where these fail, others are likely to."""
-
-Link = tuple[str, str]
-"""A kind of evidence, and what two findings have in common."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +94,10 @@ def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
 
 
 def _order(cause: Cause) -> tuple[bool, bool, int, int, int]:
-    wanted = [each.verdict.level == "MUST" for each in cause.findings]
-    return (
-        not any(wanted), _is_flaky(cause.best.verdict), _height(cause.best), SEVERITIES.index(cause.severity),
-        -len(cause.findings),
-    )  # fmt: skip
-
-
-def _is_flaky(verdict: Verdict) -> bool:
-    """Return True if a program of several operators failed in some runs only; the check of one may report the same."""
-    return verdict.evidence is not None and not verdict.evidence.repeatable and not verdict.operator
+    optional = all(each.verdict.level != "MUST" for each in cause.findings)
+    evidence, operator = cause.best.verdict.evidence, cause.best.verdict.operator
+    flaky = evidence is not None and not evidence.repeatable and not operator  # the check of one may report the same
+    return optional, flaky, _height(cause.best), SEVERITIES.index(cause.severity), -len(cause.findings)
 
 
 def _height(finding: Script) -> int:
@@ -140,22 +125,16 @@ def links(finding: Script) -> Iterator[Link]:
     """Yield what a finding may have in common with others."""
     verdict = finding.verdict
     fact = verdict.fact
-    operator = _operator(verdict)
-    if isinstance(fact, Dtype):
-        yield "dtype", f"{fact.seen} in place of {fact.expected}"
+    operator, own = _operator(verdict), () if fact is None else fact.links()
+    if fact is not None and fact.explains_alone:
+        yield from own
         return
-    if isinstance(fact, Silence):
-        yield "no error:", " or ".join(fact.due)
-        return
-    if isinstance(fact, SeedWrite) or _shares_memory(verdict):
+    if verdict.chapter == "contracts":  # these say what memory gradients may have
         yield "memory:", MEMORY
         return
-    if isinstance(fact, Error | Absent) and fact.error is not None:
-        yield "error", f"{fact.error.type}: {NUMBERS.sub(' ', fact.error.message)[:200].strip()}"
-    if isinstance(fact, Died) and fact.detail:
-        yield "ending", fact.detail[:200]
-    if isinstance(fact, Entry):
-        yield from _number(fact, steps_of(verdict))
+    yield from own
+    if isinstance(fact, Entry) and float(fact.observed) == 0 and (derivative := _higher_derivative(steps_of(verdict))):
+        yield "0 in place of", derivative
     if not verdict.operator and sum(isinstance(step, Backward) for step in steps_of(verdict)) > 1:
         yield "wrong from", "the second backward on"
     if not operator:
@@ -166,14 +145,6 @@ def links(finding: Script) -> Iterator[Link]:
     kind = "inaccurate " if verdict.verdict == "inaccurate" else ""
     yield f"{kind}operator", operator
     yield from ((f"{kind}function", name) for name in _functions(finding, operator))
-
-
-def _number(fact: Entry, steps: Sequence[object]) -> Iterator[Link]:
-    """Yield what a wrong number may have in common with others."""
-    if len(re.sub(r"\D|e.*", "", fact.observed).strip("0")) > TELLING:
-        yield "number", f"{fact.observed} in place of {fact.lower}"
-    if float(fact.observed) == 0 and (derivative := _higher_derivative(steps)):
-        yield "0 in place of", derivative
 
 
 def _higher_derivative(steps: Sequence[object]) -> str:
@@ -189,20 +160,12 @@ def _higher_derivative(steps: Sequence[object]) -> str:
     told, output = [], ""
     for number, step in enumerate((step for step in steps if isinstance(step, Apply | Grad)), 1):
         names[step.name] = f"y{number}"
-        made = _applied(step, names) if isinstance(step, Apply) else f"d{names[step.output]}/d{names[step.leaf]}"
+        operands = sorted({names[name] for name in step.arguments}) if isinstance(step, Apply) else ()
+        made = f"f({', '.join(operands)})" if isinstance(step, Apply) else f"d{names[step.output]}/d{names[step.leaf]}"
         told.append(f"{names[step.name]} = {made}")
         output = names[step.name]
     told += [f"d{output}/d{names[step.name]}" for step in steps if isinstance(step, Read) and step.what == "grad"]
     return ", ".join(told) if moved else ""
-
-
-def _applied(step: Apply, names: Mapping[str, str]) -> str:
-    return f"f({', '.join(sorted({names[name] for name in step.arguments}))})"
-
-
-def _shares_memory(verdict: Verdict) -> bool:
-    """Whether a finding is of the chapter that says what memory gradients may have."""
-    return verdict.chapter == "contracts"
 
 
 def _operator(verdict: Verdict) -> str:

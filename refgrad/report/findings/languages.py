@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from refgrad.grading.judging.evidence import Entry, Error, Fact, Uncoupled
-from refgrad.grading.judging.narration import name_of
+from refgrad.facts import Entry, Error, Fact, Uncoupled
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.display import program_lines
 from refgrad.native.languages import Language
 from refgrad.native.statements import Call, Code, Function, Show, Statement
-from refgrad.report.findings.tolerance import condition, movement
 
 REFUSAL: Final = re.compile(r"\n *if \(.*\) throw new NotImplementedError\(.*\);")
 """Statement of a helper function that rejects arguments. A program that was run did not reach it."""
@@ -79,11 +77,11 @@ def _asserted(fact: Fact | None, shows: Sequence[Show], language: Language) -> l
         moved = [(text, each.array.ravel().tolist()) for text, each in zip(shown, fact.direction, strict=True)]
         got = " + ".join(language.along.format(shown=text, direction=direction) for text, direction in moved)
         names = " and ".join(f"{each.name} by {each.array.tolist()}" for each in fact.direction)
-        expected, what = movement(fact), f"the change by moving {names}"
+        expected, what = fact.condition, f"the change by moving {names}"
     elif isinstance(fact, Entry) and fact.subject.of != "hook":
         index = "".join(f"[{int(each)}]" for each in fact.index)
-        got, expected = shown[0] + index, condition(fact)
-        what = f"{name_of(fact.subject)} at {index}" if index else name_of(fact.subject)
+        got, expected = shown[0] + index, fact.condition
+        what = f"{fact.subject.text}{index and f' at {index}'}"
     else:
         return None
     fields = {"shown": got, "test": expected.text(language), "what": what, "right": expected.right}

@@ -7,20 +7,28 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
-from refgrad.grading.judging.evidence import Absent, Died, Error, Measured, Silence
+from refgrad.facts import Died, Error, Measured, Silence
+from refgrad.facts.assertion import ProgramEnd, quoted
+from refgrad.facts.behaviour import reasons
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.statements import Code, Show
-from refgrad.report.findings.assertion import REASONS, ProgramEnd, asserted, has_plain_names, unmasked
+from refgrad.grading.measurements.exercises.measuring import EXERCISES
+from refgrad.grading.measurements.growth import STEEPEST
+from refgrad.grading.measurements.release import RESIDENT, SHARE, TRACED
+from refgrad.native.statements import Call, Code, Show
+from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.languages import Printed
-from refgrad.report.findings.measured import measured, noted
-from refgrad.report.findings.tidying import Piece, pieces, tidied
-from refgrad.report.findings.tidying.pieces import IMPORTS
-from refgrad.report.findings.tidying.trees import called, printed, program_of
+from refgrad.report.findings.tidying import tidied
+from refgrad.report.findings.trees import IMPORTS, Piece, called, fields_of, nodes_of, pieces, printed, program_of
 from refgrad.report.severity import shapes_of, steps_of
 from refgrad.scenario import Apply
 
 IMPORTED: Final = {"math": "import math", "np": "import numpy as np"}
 """Imports that programs need in addition to those of engine files, by the names that they bind."""
+
+COPIES: Final = frozenset({"as_numpy", "asarray", "array", "numbers"})
+"""Functions that make an array of NumPy of a tensor."""
+
+METHODS: Final = frozenset({"clone", "numpy"})
 
 
 def python_program(verdict: Verdict, setup: str, *, known: bool) -> Printed:
@@ -69,21 +77,17 @@ def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list
     body, fact = program_of(statements), verdict.fact
     if isinstance(fact, Silence):
         return [*body[:-1], _silent(body[-1].node, fact)], True
-    shown = ProgramEnd(statements, shows, _modules(head), known, _parents(verdict))
     if _ends(verdict):
-        read = shown.bare if isinstance(fact, Died) else lambda call: unmasked(called(call))
-        return [*body, *(Piece.new(printed(read(show.call))) for show in shows)], True
-    found = asserted(fact, shown) if fact is not None and has_plain_names(fact) else None
+        way = "tensor" if isinstance(fact, Died) else "unmasked"
+        return [*body, *(Piece.new(printed(_read(show, way, known=known))) for show in shows)], True
+    parents = {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
+    end = ProgramEnd(statements, shows, _modules(head), parents)
+    found = fact.assertion(end) if fact is not None and fact.has_plain_names else None
     if found is None:
         return [*body, *(Piece.new(printed(called(show.call)), show.what) for show in shows)], False
-    got = ast.Assign([ast.Name("got", ast.Store())], found.got, lineno=0)
-    checked = Piece(ast.Pass(), found.text, needs=tuple(found.needs))
-    return [*body, *map(Piece.new, found.before), Piece.new(got), checked], True
-
-
-def _parents(verdict: Verdict) -> dict[str, list[str]]:
-    """Return the arguments of each application, by the name of its result."""
-    return {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
+    before = [Piece.new(node) for call in found.before for node in nodes_of(call)]
+    got = ast.Assign([ast.Name("got", ast.Store())], _got(found.got, shows, known=known), lineno=0)
+    return [*body, *before, Piece.new(got), Piece(ast.Pass(), found.text, needs=tuple(found.modules))], True
 
 
 def _ends(verdict: Verdict) -> bool:
@@ -91,15 +95,23 @@ def _ends(verdict: Verdict) -> bool:
     fact = verdict.fact
     if isinstance(fact, Died):
         return verdict.evidence is not None and verdict.evidence.repeatable
-    return (isinstance(fact, Error) and not fact.expected) or (isinstance(fact, Absent) and fact.error is not None)
+    return fact is not None and fact.raised is not None and not (isinstance(fact, Error) and fact.expected)
+
+
+def _got(call: Call, shows: Sequence[Show], *, known: bool) -> ast.expr:
+    """Return the expression that is asserted, in which fields stand for ways to read what a program shows."""
+    filled: dict[str, ast.expr] = {}
+    for name in fields_of(call.template) - call.fields.keys():
+        way, _, number = name.partition("_")
+        [show] = shows[int(number) :][:1] if number else shows
+        filled[name] = _read(show, way, known=known)
+    return called(call, **filled)
 
 
 def _silent(last: ast.stmt, fact: Silence) -> Piece:
     """Return a statement that asserts that another one raises an error."""
-    reason = " or ".join(REASONS.get(kind, kind) for kind in fact.due)
-    error = ast.Call(
-        ast.Name("AssertionError", ast.Load()), [ast.Constant(f"no error was raised, though {reason}")], []
-    )
+    text = f"no error was raised, though {reasons(fact.due)}"
+    error = ast.Call(ast.Name("AssertionError", ast.Load()), [ast.Constant(text)], [])
     tried = last.body if isinstance(last, ast.Try) else [last]
     handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Pass()])
     return Piece.new(ast.Try(tried, [handler], [ast.Raise(error)], []))
@@ -127,3 +139,115 @@ def _unprinted(piece: Piece) -> Piece:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Call() as call])):
             return Piece.new(ast.Expr(call))
     return piece
+
+
+def unmasked(shown: ast.expr) -> ast.expr:
+    """Return an expression without the question whether it is None."""
+    return shown.orelse if isinstance(shown, ast.IfExp) else shown
+
+
+def bare(shown: ast.expr) -> ast.expr:
+    """Return the expression of a tensor that is read; its dtype stays a dtype."""
+    return _bare(unmasked(shown))
+
+
+def _bare(shown: ast.expr) -> ast.expr:
+    match shown:
+        case ast.Call(
+            func=ast.Name(id="getattr"),
+            args=[inner, ast.Constant(value=str(name))]
+            | [inner, ast.Constant(value=str(name)), ast.Constant(value=None)],
+        ):
+            return ast.Attribute(_bare(inner), name, ast.Load())
+        case ast.Attribute(value=inner, attr="dtype"):
+            return ast.Attribute(_bare(inner), "dtype", ast.Load())
+        case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[]) if method in METHODS:
+            return _bare(inner)
+        case ast.Call(func=ast.Attribute(value=inner, attr="detach"), args=[]):
+            found = _bare(inner)
+            return found if isinstance(found, ast.Attribute) and found.attr == "grad" else shown
+        case ast.Call(args=[inner], keywords=[]) if last_name(shown.func) in COPIES:
+            return _bare(inner)
+    return shown
+
+
+def _read(show: Show, way: str, *, known: bool) -> ast.expr:
+    """Return the expression of what a program shows, as a field of an assertion names it.
+
+    Of a library that is not ``known`` nobody can say whether its tensors turn into numbers by themselves.
+    """
+    dtype = show.dtype or Call("np.asarray({shown}).dtype", {"shown": show.call})
+    expression = called(dtype if way == "dtype" else show.call)
+    if way == "shown" or (way == "maybe" and not known):
+        return expression
+    return bare(expression) if known and way != "unmasked" else unmasked(expression)
+
+
+def measured(fact: Measured, code: Sequence[str]) -> str:
+    """Return a program that asserts how its time or memory grows, or what is released. Raises LookupError."""
+    if fact.quantity == "time":
+        return _linear(code)
+    number = max((number for number, line in enumerate(code) if line.startswith("print(")), default=0)
+    shown = ast.unparse(_printed(code[number])[0])
+    if fact.quantity == "tensor":
+        end = [f"got = {shown}", 'assert got is None, "the tensor is still held"']
+    elif fact.quantity == "growth":
+        end = _steady(shown, traced="tracemalloc.start()" in code)
+    else:
+        said = "of the {graph} bytes of the graph, {got} are still held"
+        end = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
+    return "\n".join([*code[:number], *end]) + "\n"
+
+
+def _printed(line: str) -> list[ast.expr]:
+    """Return what a line prints. Raises LookupError where it is no call of ``print``."""
+    match ast.parse(line.strip()).body if line.strip().startswith("print(") else []:
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[*shown]))]:
+            return shown
+    raise LookupError(f"{line!r} prints nothing")
+
+
+def _steady(shown: str, *, traced: bool) -> list[str]:
+    """Return lines that assert that memory stays the same in some of the rounds of a repetition."""
+    iterations = int(shown.removeprefix("attempt(").removesuffix(")"))
+    noise = (TRACED if traced else RESIDENT).noise
+    said = "each of {n} iterations leaves {got / n:.0f} bytes behind"
+    return [
+        f"n = {iterations}",
+        "readings = attempt(n)",
+        "got = min(after - before for before, after in zip(readings, readings[1:]))",
+        f"assert got <= {noise} * n, f{quoted(said)}",
+    ]
+
+
+def _linear(code: Sequence[str]) -> str:
+    """Return a program whose loop over sizes collects times, and whose end asserts that they grow linearly."""
+    number = [line.strip().startswith("print(n, ") for line in code].index(True)
+    said = "the time grows by a factor of {got:.0f} where the size grows by one of {last / first:.0f}"
+    lines = [
+        f"    seconds[n] = {ast.unparse(_printed(code[number])[1])}",
+        "",
+        "_, first, *_, last = seconds  # the first size also pays for what happens once",
+        "got = seconds[last] / seconds[first]",
+        f"assert got < (last / first) ** {STEEPEST}, f{quoted(said)}",
+    ]
+    head = list(code[:number])
+    loop = max(number for number, text in enumerate(head) if text.startswith("for "))
+    return "\n".join([*head[:loop], "seconds = {}", *head[loop:], *lines]) + "\n"
+
+
+def noted(lines: Sequence[str]) -> str | None:
+    """Return a program of an exercise that asserts the numbers that are due."""
+    loop = "for label, counts in attempt():"
+    text = "\n".join(lines)
+    labels = [each.expected for each in EXERCISES.values() if all(repr(label) in text for label in each.expected)]
+    if loop not in lines or not labels:
+        return None
+    due = {label: number or 0.0 for label, number in max(labels, key=len).items()}
+    end = [
+        f"due = {due}",
+        loop,
+        "    for got, _ in counts:",
+        '        assert (got or 0.0) == due[label], f"{label} is {got}, but it should be {due[label]}"',
+    ]
+    return "\n".join([*lines[: lines.index(loop)], *end]) + "\n"

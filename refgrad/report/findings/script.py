@@ -12,7 +12,9 @@ from textwrap import wrap
 from typing import Final
 
 from refgrad.documents import read_bytes
-from refgrad.grading.judging.evidence import Entry
+from refgrad.facts import Entry
+from refgrad.facts.computed import Computed
+from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine_names import shipped_engines
 from refgrad.native.languages import LANGUAGES, Language
@@ -22,12 +24,16 @@ from refgrad.native.unwritten import FILLED
 from refgrad.report.document import Report
 from refgrad.report.findings.languages import Printed, program
 from refgrad.report.findings.python import python_program
-from refgrad.report.findings.sentence import sentence
-from refgrad.report.severity import At, Severity, at, severity
+from refgrad.report.severity import At, at, scenario_of, severity
+from refgrad.scenario import Apply
 
 MARKER: Final = "# A finding of refgrad"
 WIDTH: Final = 116
+AROUND: Final = ("python", "platform", "language", "numpy", "setup")
+"""Members of the description of an engine that a script needs."""
+
 LONGEST_NAME: Final = 100
+LONGEST_SENTENCE: Final = 600
 LONGEST_ENGINE: Final = 40
 """The most characters of an engine's name in that of a file: no check has a longer id than the rest holds."""
 
@@ -138,6 +144,30 @@ class Script:
             yield from (f"{remark} {line}" for line in lines)
 
 
+def sentence(verdict: Verdict, engine: str) -> str:
+    """Return the sentence for a verdict on the engine of this title (its name and version)."""
+    fact, scenario, evidence = verdict.fact, scenario_of(verdict), verdict.evidence
+    if fact is None or evidence is None or scenario is None:
+        asked = f"{verdict.statement} " if verdict.verdict == "hung" else ""  # the message only says how long
+        text = f"{asked}{engine}: {verdict.message.rstrip('.')}."
+    else:
+        text = fact.sentence(Computed(scenario, evidence.step or len(scenario.steps)), engine)
+        text = text if text.startswith(f"{engine}: ") else text[:1].upper() + text[1:]
+    if evidence is not None and not evidence.repeatable:
+        text += f" That was seen in {evidence.seen} of {evidence.runs} runs."
+    return plain_line(text, LONGEST_SENTENCE)
+
+
+def expression(verdict: Verdict) -> str:
+    """Return what a verdict's scenario differentiates, or computes, as code; nothing where it has no scenario."""
+    scenario = scenario_of(verdict)
+    if scenario is None:
+        return ""
+    computed = Computed(scenario, len(scenario.steps))
+    results = [step.name for step in scenario.steps if isinstance(step, Apply)]
+    return f"`{computed.output if computed.backwards or not results else computed.texts[results[-1]]}`"
+
+
 def safe_name(text: str) -> str:
     """Return a text as the name of a file: of bounded length, of letters, digits and ``_ + - .``, none hidden."""
     return re.sub(r"[^\w.+-]", "-", text, flags=re.ASCII).lstrip(".-")[:LONGEST_NAME] or "unnamed"
@@ -145,16 +175,9 @@ def safe_name(text: str) -> str:
 
 def failures(report: Report) -> list[Script]:
     """Return everything that a report says of an engine's faults, in the order of the report."""
-    engine = report.engine
-    given = (engine["name"], engine["version"])
-    around = (
-        engine["python"],
-        engine.get("platform", ""),
-        engine.get("language", "python"),
-        engine.get("numpy", ""),
-        engine.get("setup", ""),
-    )
-    return [Script(*given, verdict, *around) for verdict in report.verdicts if verdict.failed]
+    around = {name: report.engine[name] for name in AROUND if name in report.engine}
+    name, version = report.engine["name"], report.engine["version"]
+    return [Script(name, version, verdict, **around) for verdict in report.verdicts if verdict.failed]
 
 
 def proofs(found: Iterable[Script]) -> list[Script]:

@@ -31,6 +31,7 @@ LONGEST: Final = 1_000_000
 TAKEN: Final = ("main", "theme")
 """Identifiers that are used on every page of the site."""
 
+COMMENT: Final = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 LABEL: Final = re.compile(r"^\w+\. ")
 """Pattern of the label that a paragraph may begin with: `Question.`, `Decision.`"""
@@ -211,25 +212,14 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _html(_: object, tokens: Sequence[Token], number: int, *_options: object) -> str:
-    return str(escape(re.sub(r"<!--.*?-->\n?", "", tokens[number].content, flags=re.DOTALL)))
-
-
-def _code(_: object, tokens: Sequence[Token], number: int, *_options: object) -> str:
-    return BLOCK.format(tokens[number].meta["number"], tokens[number].content)
-
-
-def _table(_: object, tokens: Sequence[Token], number: int, *_options: object) -> str:
-    return TABLE.format(tokens[number].meta["number"])
-
-
-def _end_of_table(*_: object) -> str:
-    return "</table></div>\n"
+def _rule(text: Callable[[Token], str]) -> Callable[..., str]:
+    """Return a rule of the parser that renders a token by itself."""
+    return lambda _, tokens, number, *_options: str(text(tokens[number]))
 
 
 RULES: Final[Mapping[tuple[str, ...], Callable[..., str]]] = MappingProxyType({
-    ("html_block", "html_inline"): _html,
-    ("fence", "code_block"): _code,
-    ("table_open",): _table,
-    ("table_close",): _end_of_table,
+    ("html_block", "html_inline"): _rule(lambda token: escape(COMMENT.sub("", token.content))),
+    ("fence", "code_block"): _rule(lambda token: BLOCK.format(token.meta["number"], token.content)),
+    ("table_open",): _rule(lambda token: TABLE.format(token.meta["number"])),
+    ("table_close",): _rule(lambda _: "</table></div>\n"),
 })

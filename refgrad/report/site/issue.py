@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Final
 
+from refgrad.facts import Entry, Error, Fact
 from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
-from refgrad.grading.judging.evidence import Absent, Dtype, Entry, Error, Flag, Shape, Silence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line, plain_text
 from refgrad.operators import operator_table
 from refgrad.operators.table import signature
 from refgrad.report.findings import Script
-from refgrad.report.findings.sentence import expression
+from refgrad.report.findings.script import expression
 
 LONGEST: Final = 60_000
 """Largest number of characters of an issue, and of one value on a page."""
 
 LONGEST_TITLE: Final = 250
 """Largest number of characters of the title of an issue, a little below the limit."""
-
-KINDS: Final[Mapping[type, str]] = MappingProxyType({
-    Dtype: "Wrong dtype",
-    Flag: "Wrong flag",
-    Shape: "Wrong shape",
-    Silence: "No error",
-})
-"""What is wrong, by the type of a fact, where it says more than the severity."""
 
 
 def issue_text(found: Script) -> str:
@@ -50,17 +40,8 @@ def issue_text(found: Script) -> str:
 def title_of(found: Script) -> str:
     """Return a short title: the kind of the failure, and the behaviour, expression or statement that it concerns."""
     what = statement_of(found.verdict.id) or expression(found.verdict) or found.verdict.statement
-    return plain_line(f"{_kind_of(found)}: {what}".rstrip("."), LONGEST_TITLE)
-
-
-def _kind_of(found: Script) -> str:
-    """Return the kind of a failure, from the fact that shows it if that says more than the severity."""
-    fact = found.verdict.fact
-    if isinstance(fact, Entry) and found.severity == "missing":
-        return "Gradient is nan" if fact.observed == "nan" else "Wrong gradient"
-    if isinstance(fact, Error) and not fact.expected:
-        return "Unexpected error"
-    return KINDS.get(type(fact), str(found.severity).capitalize().replace("Other rule broken", "Violated"))
+    kind = (found.verdict.fact or Fact()).title(str(found.severity))
+    return plain_line(f"{kind}: {what}".rstrip("."), LONGEST_TITLE)
 
 
 def operator_said(verdict: Verdict) -> str:
@@ -80,7 +61,7 @@ def ending_of(found: Script) -> str:
     fact = found.verdict.fact
     if found.verdict.verdict in {"crashed", "hung"} and not isinstance(fact, Error):
         return "ends its process, or does not answer"
-    if isinstance(fact, Error) or (isinstance(fact, Absent) and fact.error is not None):
+    if fact is not None and fact.raised is not None:
         return "ends with the error that is told above"
     return "asserts what is right, and fails" if found.asserting else "shows what is wrong"
 

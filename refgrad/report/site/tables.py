@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from refgrad.grading.judging.evidence import Entry
+from refgrad.facts import Entry
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Verdict
 from refgrad.operators import operator_table
 from refgrad.report.pages import Graded
@@ -52,8 +53,11 @@ def widest_first(reports: Sequence[Graded]) -> list[Graded]:
 def operators_of(reports: Sequence[Graded]) -> list[Row]:
     """Return a row for each operator, in the order of the suite, with the worst verdict of each engine."""
     names = dict.fromkeys(v.operator for report in reports for v in report.verdicts if v.operator)
-    found = [_by_operator(report.verdicts) for report in reports]
-    return [Row(name, summary_of(name), tuple(_worst(each.get(name, [])) for each in found)) for name in names]
+    found = [defaultdict[str, list[Verdict]](list) for _ in reports]
+    for by_operator, report in zip(found, reports, strict=True):
+        for verdict in report.verdicts:
+            by_operator[verdict.operator].append(verdict)
+    return [Row(name, summary_of(name), tuple(_worst(each[name]) for each in found)) for name in names]
 
 
 def conventions_of(reports: Sequence[Graded]) -> list[Row]:
@@ -74,13 +78,6 @@ def edges_of(name: str) -> str:
     """Return the positions of an operator's edges, or no text for one that the table does not have."""
     operator = operator_table().get(name)
     return "" if operator is None else "; ".join(str(edge.where) for edge in operator.edges)
-
-
-def _by_operator(verdicts: Sequence[Verdict]) -> Mapping[str, list[Verdict]]:
-    found: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        found.setdefault(verdict.operator, []).append(verdict)
-    return found
 
 
 def _worst(verdicts: Sequence[Verdict]) -> Cell:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from refgrad.facts import Entry, Subject
 from refgrad.grading.judging.comparison import Due, _may_cancel, _ulps, compare_array
-from refgrad.grading.judging.evidence import Entry, Subject
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import ExpectedValue, Gradient, predict
 from refgrad.native.adapter import FunctionalAdapter

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from refgrad.facts import Entry, Error
 from refgrad.generation import Profile, exceptional_places
 from refgrad.generation.single_operators.exceptional import SUBNORMAL
-from refgrad.grading.judging.evidence import Entry, Error
 from refgrad.grading.judging.exceptional import PASSES_NAN_OVER, _unlike, examine_exceptional, examine_limits
 from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.native.engine import Engine, start

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from refgrad.grading.judging.evidence import Entry
+from refgrad.facts import Entry
 from refgrad.grading.judging.examination import examine, shows_float32
 from refgrad.native.engine import start
 from refgrad.native.observation import Observation

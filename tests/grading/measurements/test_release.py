@@ -9,9 +9,9 @@ from io import StringIO
 
 import pytest
 
+from refgrad.facts import Measured
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Measured
 from refgrad.grading.measurements import Reading, repetition, take_measurement
 from refgrad.grading.measurements.release import RESIDENT, TRACED, Meter, is_traced, measure_weak_reference
 from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth

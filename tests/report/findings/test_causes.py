@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from refgrad.grading.judging.evidence import Died, Dtype, Error, Evidence, Fact, Silence, Subject
+from refgrad.facts import Died, Dtype, Error, Evidence, Fact, Silence, Subject
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.observation import Raised
 from refgrad.native.statements import Call, Code, Value

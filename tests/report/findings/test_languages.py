@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.facts.assertion import Condition
 from refgrad.native.languages import LANGUAGES
 from refgrad.report.document import read_report
 from refgrad.report.findings import Script, scripts
-from refgrad.report.findings.tolerance import Condition
 
 REPORTS = Path(__file__).parents[3] / "reports"
 ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "ceres", "cppad", "eigen", "sacado", "commons-math", "r-deriv")

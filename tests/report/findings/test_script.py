@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from refgrad.facts import Died, Error, Evidence, Silence
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
-from refgrad.grading.judging.evidence import Died, Error, Evidence, Silence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.judging.evidence import Entry, Evidence
+from refgrad.facts import Entry, Evidence
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.report.comparison import KINDS, comparison_text, differences
 from refgrad.report.document import Report

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from refgrad.grading.judging.evidence import Died, Evidence
+from refgrad.facts import Died, Evidence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.statements import Code
 from refgrad.report.document import write_report

@@ -14,7 +14,7 @@ import pytest
 
 from refgrad.report.document import ReportError
 from refgrad.report.site import write_site
-from refgrad.report.site.plots import GROWTH, Plot, drawn, read_growth
+from refgrad.report.site.pictures import GROWTH, Plot, drawn, read_growth
 from tests.report.example import write_example
 
 

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
-from refgrad.report.site.graph import MOST_NODES, graph_of
+from refgrad.report.site.pictures import MOST_NODES, graph_of
 
 TEXT = """\
 x = leaf float64[] {0x1.8p+0} requires_grad

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.judging.evidence import (
+from refgrad.facts import (
     Absent,
     Died,
     Dtype,
@@ -19,6 +18,7 @@ from refgrad.grading.judging.evidence import (
     Silence,
     Subject,
 )
+from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
 from refgrad.native.statements import Code

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.report.site.writing import FileNames
+from refgrad.report.site import FileNames
 
 
 def test_a_page_keeps_its_name_and_shares_it_with_no_other() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from refgrad.report.document import ReportError
 from refgrad.report.site import write_site
-from refgrad.report.site.plots import ACCURACY, MOST_BARS, read_accuracy
+from refgrad.report.site.pictures import ACCURACY, MOST_BARS, read_accuracy
 from tests.report.example import write_example
 
 

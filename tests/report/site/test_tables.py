@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.judging.evidence import Evidence
+from refgrad.facts import Evidence
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.report.document import read_report
 from refgrad.report.pages import Graded

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from refgrad.facts import Remark
 from refgrad.generation import (
     Profile,
     applied_twice,
@@ -38,7 +39,6 @@ from refgrad.grading.checks.operators.operator_check import (
     views_are_right,
 )
 from refgrad.grading.checks.operators.repetition import repeated
-from refgrad.grading.judging.evidence import Remark
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.grading.reliance import SEEDS_STAY

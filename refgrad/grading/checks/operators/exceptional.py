@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from refgrad.facts import Tally
 from refgrad.generation import Place, exceptional_places, numbers_at, shrink
 from refgrad.grading.checks.operators.derivatives import DependentCheck, obstacle
-from refgrad.grading.judging.evidence import Tally
 from refgrad.grading.judging.exceptional import examine_exceptional, examine_limits
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
 from refgrad.grading.search import Demonstration, run_again

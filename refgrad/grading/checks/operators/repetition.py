@@ -7,9 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from refgrad.facts import Died
 from refgrad.generation import operator_scenario
 from refgrad.grading.checks.check import Check
-from refgrad.grading.judging.evidence import Died
 from refgrad.grading.judging.examination import confront
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.grading.search import Demonstration

@@ -8,8 +8,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
+from refgrad.facts import Error
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.judging.evidence import Error
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.grading.measurements.exercises.delayed import DELAYED
 from refgrad.grading.measurements.exercises.exercise import Exercise

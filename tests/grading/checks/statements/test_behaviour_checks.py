@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.grading.judging.evidence import Error
+from refgrad.facts import Error
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.measurements import Reading
 from refgrad.native.observation import Raised

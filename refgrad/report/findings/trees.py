@@ -1,11 +1,13 @@
-"""Syntax trees of statements in Python: code templates with their fields filled in by trees."""
+"""Syntax trees of statements in Python: of text, and of code templates with their fields filled in by trees."""
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from string import Formatter
 from typing import Any, Final
 
@@ -27,8 +29,94 @@ from refgrad.native.statements import (
     Value,
     Walk,
 )
-from refgrad.report.findings.tidying.pieces import Filling, Piece, pieces
 from refgrad.scenario import Constant
+
+MOST_TEXT: Final = 200_000
+"""Longer programs are left as they are."""
+
+IMPORTS: Final = (ast.Import, ast.ImportFrom)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A statement outside of functions, its text, and the comment on its last line.
+
+    ``needs`` are names that its text uses.
+    """
+
+    node: ast.stmt
+    text: str
+    remark: str = ""
+    needs: tuple[str, ...] = ()
+
+    @classmethod
+    def new(cls, node: ast.stmt, remark: str = "") -> Piece:
+        """Return a statement that is printed again."""
+        return cls(ast.fix_missing_locations(node), ast.unparse(node), remark)
+
+
+def pieces(program: str) -> list[Piece]:
+    """Return the statements of a program. Raises ValueError for what is no program of Python."""
+    if len(program) > MOST_TEXT:
+        raise ValueError("the program is too long to be looked at")
+    try:
+        tree = ast.parse(program)
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(str(error)) from error
+    lines = program.splitlines()
+    return [_piece(node, lines) for node in tree.body]
+
+
+def _piece(node: ast.stmt, lines: Sequence[str]) -> Piece:
+    end = node.end_lineno or node.lineno
+    last = lines[end - 1].encode()
+    text, behind = (
+        part.decode("utf-8", "replace") for part in (last[: node.end_col_offset], last[node.end_col_offset :])
+    )
+    return Piece(node, "\n".join([*lines[node.lineno - 1 : end - 1], text]), behind.strip().removeprefix("#").strip())
+
+
+def mentions(program: Sequence[Piece], name: str) -> bool:
+    """Whether a name, or one with dots, stands anywhere in some statements other than imports."""
+    last = name.rpartition(".")[2]
+    return any(name in piece.needs for piece in program) or any(
+        (isinstance(each, ast.Name) and each.id == name)
+        or (isinstance(each, ast.Attribute) and each.attr == last and ast.unparse(each) == name)
+        for piece in program
+        if not isinstance(piece.node, IMPORTS)
+        for each in ast.walk(piece.node)
+    )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return all variables."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def assigned_in(body: Sequence[ast.stmt]) -> set[str]:
+    """Return the variables that statements assign, but not those within them."""
+    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+
+
+def fresh_name(name: str, taken: set[str]) -> str:
+    """Return a name that stands for nothing else, from now on for this."""
+    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
+    taken.add(found := next(each for each in names if each not in taken))
+    return found
+
+
+class Filling(ast.NodeTransformer):
+    """Replaces names by expressions, and bound names by other names."""
+
+    def __init__(self, filled: Mapping[str, ast.expr]) -> None:
+        self.filled = filled
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return what stands for a name."""
+        new = self.filled.get(node.id, node)
+        return ast.Name(new.id, node.ctx) if isinstance(new, ast.Name) else copy.deepcopy(new)
+
 
 PYTHON: Final = Python()
 
@@ -111,17 +199,26 @@ def _assigned(call: Call) -> ast.stmt:
     return ast.Assign([listed if call.unpack or len(names) > 1 else names[0]], called(call), lineno=0)
 
 
-def called(call: Call) -> ast.expr:
-    """Return the tree of a template with its fields filled in. Raises ValueError for what is no expression."""
-    filling = Filling({FIELD.format(name): _argument(each) for name, each in call.fields.items()})
+def called(call: Call, **others: ast.expr) -> ast.expr:
+    """Return the tree of a template with its fields filled in, and with ``others`` that are trees already.
+
+    Raises ValueError for what is no expression.
+    """
+    fields = {name: _argument(each) for name, each in call.fields.items()} | others
+    filling = Filling({FIELD.format(name): each for name, each in fields.items()})
     return filling.visit(copy.deepcopy(_parsed(call.template)))  # type: ignore[no-any-return]
+
+
+def fields_of(template: str) -> set[str]:
+    """Return the names of the fields of a template."""
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 
 @cache
 def _parsed(template: str) -> ast.expr:
     """Return the tree of a template, in which names stand for its fields."""
     try:
-        fields = {name: FIELD.format(name) for _, name, _, _ in Formatter().parse(template) if name}
+        fields = {name: FIELD.format(name) for name in fields_of(template)}
         return _tree(template.format(**fields).strip())
     except LookupError as error:
         raise ValueError(str(error)) from error

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.report.findings.tidying.folding import Folding
+from refgrad.report.findings.folding import Folding
 
 
 def folded(text: str) -> str:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.grading.judging.evidence import Subject
-from refgrad.grading.judging.narration import name_of
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Grad,
+    Hook,
+    Jvp,
+    Leaf,
+    Read,
+    RequireGrad,
+    RetainGrad,
+    Scenario,
+    Step,
+    StopRequiringGrad,
+    Write,
+    ZeroGrad,
+)
 from refgrad.scenario.formats import FORMATS
 
 LONGEST: Final = 90
@@ -26,6 +40,32 @@ MOST_ENTRIES: Final = 4
 
 DEFAULT: Final = "float64"
 """The precision that need not be told."""
+
+ACTIONS: Final[Mapping[type[Step], str]] = MappingProxyType({
+    Backward: "a backward from `{step.output}`",
+    Grad: "the gradient of `{step.output}` with respect to `{step.leaf}`",
+    Write: "overwriting `{step.name}`",
+    Hook: "a hook on `{step.tensor}`",
+    RetainGrad: "keeping the gradient of `{step.name}`",
+    RequireGrad: "changing whether `{step.name}` requires grad",
+    StopRequiringGrad: "changing whether `{step.name}` requires grad",
+    Read: "reading what `{step.name}` saw",
+})
+"""What a step does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The array that a fact is about: a tensor's value, its gradient, or what a hook received in ``call``, from 1."""
+
+    of: Literal["value", "gradient", "hook"]
+    name: str
+    call: int = 0
+
+    @property
+    def text(self) -> str:
+        """The name of the array in a message."""
+        return f"what {self.name} saw in call {self.call}" if self.of == "hook" else f"the {self.of} of {self.name}"
 
 
 class Computed:
@@ -86,6 +126,12 @@ class Computed:
         )
 
     @property
+    def dtypes(self) -> str:
+        """The dtypes of the leaves, as `` of float32``."""
+        dtypes = sorted({leaf.value.dtype for leaf in self.leaves.values()})
+        return f" of {' and '.join(dtypes)}" if dtypes else ""
+
+    @property
     def before(self) -> str:
         """What stands before a subject where more happens than one computation, or in another precision."""
         precisions = {leaf.value.dtype for leaf in self.leaves.values()} & FORMATS.keys()
@@ -144,7 +190,7 @@ class Computed:
             return self.derivative(self.pushed[subject.name])
         if subject.of == "value" and text != subject.name:
             return f"`{text}`"
-        return name_of(replace(subject, name=f"`{subject.name}`"))
+        return replace(subject, name=f"`{subject.name}`").text
 
     def slope(self, name: str) -> str:
         """Name the gradient of a tensor, with what it is a gradient of where that is one thing."""
@@ -158,6 +204,30 @@ class Computed:
         return (
             f"the forward-mode derivative of `{self.texts.get(pushed.output, pushed.output)}` as {' and '.join(moved)}"
         )
+
+    @property
+    def possible(self) -> str:
+        """What an engine must be able to do at the last step."""
+        place = self.place()
+        match self.steps[-1] if self.steps else None:
+            case Apply(name=name) | Read(what="value", name=name):
+                return f"`{self.texts[name]}` can be computed{place}"
+            case Jvp(output=output):
+                return f"`{self.texts.get(output, output)}` has a forward-mode derivative{place}"
+            case Grad(output=output, leaf=leaf):
+                return f"`{self.texts.get(output, output)}` has a gradient with respect to `{leaf}`{place}"
+            case Backward() | Read(what="grad") | None if self.backwards or not self.steps:
+                return f"`{self.output}` has a gradient{place}"
+        return f"{self.action} is possible{place}"
+
+    @property
+    def action(self) -> str:
+        """What the last step does."""
+        last = self.steps[-1]
+        if isinstance(last, Read) and last.what != "hook":
+            part = "the gradient" if last.what == "grad" else f"`{last.what}`"
+            return f"reading {part} of `{self.texts.get(last.name, last.name)}`"
+        return ACTIONS.get(type(last), "`{text}`").format(step=last, text=last.to_text())
 
 
 def _short(name: str, texts: Sequence[str]) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import copy
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.report.findings.tidying.folding import Folding
-from refgrad.report.findings.tidying.inlining import inlined
-from refgrad.report.findings.tidying.known import Shapes, with_shapes
-from refgrad.report.findings.tidying.pieces import IMPORTS, Filling, Piece, assigned_in, mentions, names_in
+from refgrad.report.findings.folding import Folding, Shapes, with_shapes
+from refgrad.report.findings.inlining import inlined
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, assigned_in, mentions, names_in
 
 PREFIX: Final = "program_"
 """Beginning of the names of functions that a program differentiates."""
@@ -111,27 +110,22 @@ def _renamed(program: Sequence[Piece]) -> list[Piece]:
     pullbacks = [[name for name in assigned_in(body) if name.startswith("pullback_of_")] for body in bodies]
     if all(len(each) <= 1 for each in pullbacks):
         names |= {name: "pullback" for each in pullbacks for name in each}
-    return [_changed(piece, _Names(names).visit) for piece in program]
+    renaming = _Renaming({name: ast.Name(new, ast.Load()) for name, new in names.items()})
+    return [_changed(piece, renaming.visit) for piece in program]
 
 
 def _is_helper(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef) and not node.name.startswith(PREFIX)
 
 
-class _Names(ast.NodeTransformer):
-    """Changes names."""
+class _Renaming(Filling):
+    """Replaces names of variables and functions."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Return a variable by its new name."""
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (the name that `ast` calls)
         """Return a function by its new name."""
         self.generic_visit(node)
-        node.name = self.names.get(node.name, node.name)
+        new = self.filled.get(node.name)
+        node.name = new.id if isinstance(new, ast.Name) else node.name
         return node
 
 
@@ -155,25 +149,15 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
     """Return the program without imports and functions that nothing uses."""
     kept: list[Piece] = []
     for piece in reversed(program):
-        new: Piece | None = piece
-        if isinstance(piece.node, IMPORTS):
-            new = _used(piece, kept)
-        elif isinstance(piece.node, ast.FunctionDef) and not mentions(kept, piece.node.name):
-            new = None
-        if new is not None:
-            kept.insert(0, new)
+        node, new = copy.deepcopy(piece.node), piece
+        if isinstance(node, IMPORTS):
+            names = [each for each in node.names if mentions(kept, each.asname or each.name)]
+            if len(names) < len(node.names):
+                node.names = names
+                new = Piece(node, ast.unparse(node) if names else "")
+        unused = isinstance(node, ast.FunctionDef) and not mentions(kept, node.name)
+        kept[:0] = [] if unused or not new.text else [new]
     return kept
-
-
-def _used(piece: Piece, after: Sequence[Piece]) -> Piece | None:
-    """Return an import of those names that the statements after it use, None where they use none."""
-    assert isinstance(piece.node, IMPORTS)
-    names = [each for each in piece.node.names if mentions(after, each.asname or each.name)]
-    if len(names) == len(piece.node.names):
-        return piece
-    node = copy.deepcopy(piece.node)
-    node.names = names
-    return Piece(node, ast.unparse(node)) if names else None
 
 
 def _laid_out(program: Sequence[Piece]) -> str:

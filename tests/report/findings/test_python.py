@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from refgrad.report.findings.assertion import bare
+from refgrad.report.findings.python import bare
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from refgrad.report.findings.tidying.folding import Folding, Unknown, truth
-from refgrad.report.findings.tidying.pieces import IMPORTS, Filling, Piece, fresh_name, mentions
+from refgrad.report.findings.folding import Folding, truth
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, fresh_name, mentions, names_in
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
 SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)
@@ -29,7 +29,7 @@ def inlined(program: Sequence[Piece], setup: int = 0) -> list[Piece]:
     leading = (each.node for each in program[:setup] if isinstance(each.node, ast.FunctionDef))
     helpers = {each.name: _without_refusals(each) for each in leading}
     given = [_helper(each, helpers) for each in program]
-    taken = {name.id for each in given if not _is_helper(each.node, helpers) for name in _names(each.node)}
+    taken = set[str]().union(*(names_in(each.node) for each in given if not _is_helper(each.node, helpers)))
     return _in_place(given, helpers, taken)
 
 
@@ -53,10 +53,6 @@ def _is_helper(node: ast.stmt, helpers: Helpers) -> bool:
     return isinstance(node, ast.FunctionDef) and node.name in helpers
 
 
-def _names(node: ast.stmt) -> Iterator[ast.Name]:
-    return (each for each in ast.walk(node) if isinstance(each, ast.Name))
-
-
 def _helper(piece: Piece, helpers: Helpers) -> Piece:
     """Return a helper as it is without its refusals, anything else as it is."""
     node = piece.node
@@ -67,19 +63,15 @@ def _helper(piece: Piece, helpers: Helpers) -> Piece:
 
 def _without_refusals(function: ast.FunctionDef) -> ast.FunctionDef:
     """Return a helper without what it refuses, as the engine has nothing of the kind: the program got past that."""
-    node = copy.deepcopy(function)
-    tried = [part for each in node.body for part in _untried(each)]
-    node.body = [each for each in tried if not _refuses(each)] or function.body
+    node, body = copy.deepcopy(function), list[ast.stmt]()
+    for statement in node.body:
+        match statement:
+            case ast.Try(body=tried, handlers=[ast.ExceptHandler(body=[refusal, ast.Raise(exc=None)])], finalbody=[]):
+                body += tried if _refuses(refusal) else [statement]
+            case _:
+                body.append(statement)
+    node.body = [each for each in body if not _refuses(each)] or function.body
     return node
-
-
-def _untried(statement: ast.stmt) -> list[ast.stmt]:
-    """Return what is tried, where errors are told apart from refusals and nothing else is done about them."""
-    match statement:
-        case ast.Try(body=body, handlers=[ast.ExceptHandler(body=[refusal, ast.Raise(exc=None)])], finalbody=[]):
-            if _refuses(refusal):
-                return body
-    return [statement]
 
 
 def _refuses(statement: ast.stmt) -> bool:
@@ -141,31 +133,23 @@ def _filled_in(parameters: ast.arguments, given: Sequence[ast.expr], body: Seque
     if len(names) != len(given) or any(isinstance(each, ast.Starred) for each in given):
         return None
     inner = {each.arg for part in body for each in ast.walk(part) if isinstance(each, ast.arg)}
-    if inner & {each.id for part in given for each in ast.walk(part) if isinstance(each, ast.Name)}:
+    if inner & set[str]().union(*map(names_in, given)):
         return None
     filling = Filling(dict(zip(names, given, strict=True)))
     text = [ast.fix_missing_locations(filling.visit(copy.deepcopy(part))) for part in body]
     folded = [ast.fix_missing_locations(Folding().visit(each)) for part in text for each in _decided(part)]
     for argument in given:
-        same = ast.dump(argument)
-        if not _is_plain(argument) and sum(ast.dump(n) == same for part in folded for n in ast.walk(part)) > 1:
+        same, plain = ast.dump(argument), all(isinstance(node, LITERALS) for node in ast.walk(argument))
+        if not plain and sum(ast.dump(n) == same for part in folded for n in ast.walk(part)) > 1:
             return None
     return folded
 
 
 def _decided(statement: ast.stmt) -> list[ast.stmt]:
     """Return the branch of a condition that the program decides."""
-    if not isinstance(statement, ast.If):
+    if not isinstance(statement, ast.If) or (holds := truth(statement.test)) is None:
         return [statement]
-    try:
-        return statement.body if truth(statement.test) else statement.orelse
-    except Unknown:
-        return [statement]
-
-
-def _is_plain(argument: ast.expr) -> bool:
-    """Whether an argument is made of names and literals."""
-    return all(isinstance(node, LITERALS) for node in ast.walk(argument))
+    return statement.body if holds else statement.orelse
 
 
 def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:
@@ -270,20 +254,12 @@ def _without_lambdas(program: Sequence[Piece]) -> list[Piece]:
         match piece.node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as function):
                 reading = [each for each in kept for read in ast.walk(each.node) if _is_read(read, name)]
-                if len(reading) == 1 and (called := _called(reading[0], name, function)) is not None:
-                    kept[kept.index(reading[0])] = called
+                helper = ast.FunctionDef(name, function.args, [ast.Return(function.body)], [])
+                if len(reading) == 1 and not mentions([new := _replaced(reading[0], {name: helper})], name):
+                    kept[kept.index(reading[0])] = new
                     kept.remove(piece)
     return kept
 
 
 def _is_read(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name and not _stores(node)
-
-
-def _called(piece: Piece, name: str, function: ast.Lambda) -> Piece | None:
-    """Return a statement with the body of a function in place of its only mention, a call."""
-    helper = ast.FunctionDef(name, function.args, [ast.Return(function.body)], [])
-    inlining = _Inlining({name: helper})
-    node = inlining.visit(copy.deepcopy(piece.node))
-    new = Piece.new(Folding().visit(ast.fix_missing_locations(node)), piece.remark)
-    return new if inlining.done and not mentions([new], name) else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from refgrad.grading.judging.evidence import (
+from refgrad.facts import (
     Absent,
     Calls,
     Died,
@@ -18,15 +18,15 @@ from refgrad.grading.judging.evidence import (
     Measured,
     Numbers,
     Parents,
-    SeedWrite,
     Shape,
     Silence,
     Subject,
     Uncoupled,
     Unsent,
+    Written,
 )
 from refgrad.native.observation import Raised
-from refgrad.report.findings.sentence import LONGEST_SENTENCE, sentence
+from refgrad.report.findings.script import LONGEST_SENTENCE, sentence
 from tests.report.example import SCENARIO, VERDICTS, entry
 
 X = Subject("gradient", "x")
@@ -112,7 +112,7 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
             said(Unsent(leaf="x", gradients=(Numbers((2,), ("0.5", "1.0"), "x"),))),
             "Nothing is sent to `x`; toy 1.0 gives it the gradient [0.5, 1.0].",
         ),
-        (said(SeedWrite(change="seed 1 is 2.0")), "A backward does not write to its seed; that of toy 1.0 does."),
+        (said(Written(change="seed 1 is 2.0")), "A backward does not write to its seed; that of toy 1.0 does."),
         (said(Flag(seen="True", expected=False)), "`grad` of `x` is False; toy 1.0 says True."),
         (
             said(TWICE),

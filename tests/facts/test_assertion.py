@@ -9,9 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from refgrad.grading.judging.evidence import Entry, Subject
+from refgrad.facts import Entry, Subject
 from refgrad.native.languages import Python
-from refgrad.report.findings.tolerance import condition
 
 
 def entry(observed: float, lower: float, upper: float, budgets: float = 10.0) -> Entry:
@@ -22,7 +21,7 @@ def entry(observed: float, lower: float, upper: float, budgets: float = 10.0) ->
 
 
 def text(fact: Entry) -> str:
-    return condition(fact).text(Python())
+    return fact.condition.text(Python())
 
 
 def holds(fact: Entry, got: float) -> bool:
@@ -59,7 +58,7 @@ def test_an_infinity_is_right_exactly(right: float) -> None:
 
 def test_not_a_number_is_right_where_it_is_due() -> None:
     fact = entry(0.355, math.nan, math.nan)
-    assert (text(fact), condition(fact).right) == ("math.isnan(got)", "nan")
+    assert (text(fact), fact.condition.right) == ("math.isnan(got)", "nan")
     assert holds(fact, math.nan)
     assert not holds(fact, 0.355)
 
@@ -74,6 +73,6 @@ def test_any_number_of_an_interval_passes() -> None:
 
 def test_a_subnormal_number_is_told_as_it_is() -> None:
     fact = entry(math.nan, 5e-311, 5e-311)
-    assert condition(fact).right == "5e-311"
+    assert fact.condition.right == "5e-311"
     assert holds(fact, 5e-311)
     assert not holds(fact, math.nan)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.report.findings.tidying import pieces, tidied
-from refgrad.report.findings.tidying.pieces import MOST_TEXT
+from refgrad.report.findings.tidying import tidied
+from refgrad.report.findings.trees import MOST_TEXT, pieces
 
 SETUP = pieces("""\
 import math

@@ -6,8 +6,9 @@ import ast
 
 import pytest
 
-from refgrad.report.findings.tidying import pieces, tidied
-from tests.report.findings.tidying.test_program import printed
+from refgrad.report.findings.tidying import tidied
+from refgrad.report.findings.trees import pieces
+from tests.report.findings.test_tidying import printed
 
 TOLD = """\
 def told(x, more):

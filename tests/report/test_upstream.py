@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.report.document import ReportError, read_report
-from refgrad.report.findings.upstream import FILE, read_upstream
+from refgrad.report.pages import UPSTREAM_FILE, read_upstream
 from tests.repository.sources import ROOT
 
 ROW = """\
@@ -22,7 +22,7 @@ note = "open"
 
 def test_what_is_known_is_read(tmp_path: Path) -> None:
     assert read_upstream(tmp_path) == []
-    (tmp_path / FILE).write_text(ROW)
+    (tmp_path / UPSTREAM_FILE).write_text(ROW)
     (known,) = read_upstream(tmp_path)
     assert (known.link, known.looked_up.isoformat()) == ("https://example.org/1", "2026-01-02")
     assert known.explains("example", ["graphs/a", "operators/exp"])
@@ -47,10 +47,10 @@ def test_what_is_known_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_malformed_is_named(tmp_path: Path, text: str, told: str) -> None:
-    (tmp_path / FILE).write_text(text)
+    (tmp_path / UPSTREAM_FILE).write_text(text)
     with pytest.raises(ReportError) as caught:
         read_upstream(tmp_path)
-    assert str(caught.value).startswith(f"{tmp_path / FILE}")
+    assert str(caught.value).startswith(f"{tmp_path / UPSTREAM_FILE}")
     assert told in str(caught.value)
 
 

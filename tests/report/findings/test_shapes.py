@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.report.findings.tidying import pieces, tidied
-from refgrad.report.findings.tidying.known import with_shapes
+from refgrad.report.findings.folding import with_shapes
+from refgrad.report.findings.tidying import tidied
+from refgrad.report.findings.trees import pieces
 
 SHAPES = {"a": (2, 3), "b": (4,), "c": ()}
 

@@ -1,0 +1,278 @@
+"""Facts about the behaviour of an engine: its errors, flags, hooks and graphs, and the end of its process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal, Self, TypeAlias
+
+from refgrad.facts.assertion import Assertion, Output, ProgramEnd
+from refgrad.facts.computed import Computed
+from refgrad.facts.fact import MEMORY, Fact, Link, error_link
+from refgrad.native.observation import Raised
+from refgrad.native.statements import Call, Name, Value, Walk
+from refgrad.scenario import Read
+
+EXCUSES: Final[Mapping[str, str]] = MappingProxyType({
+    "": "",
+    "zero": "a gradient that is zero need not be recorded: ",
+    "valueless": "there may be no value here: ",
+    "outside": "an operand is outside of the operator's range: ",
+})
+
+REASONS: Final[Mapping[str, str]] = MappingProxyType({
+    "freed-graph": "the graph was freed",
+    "hook-on-constant": "a constant has no gradient to watch",
+    "implicit-seed": "an output of several entries needs a seed",
+    "leaf-in-place": "a leaf that requires grad was written to",
+    "modified-in-place": "a value that the graph needs was overwritten",
+    "no-graph": "nothing was recorded",
+    "requires-grad-of-non-leaf": "only leaves can be told to require grad or not",
+    "retain-grad-on-constant": "a constant has no gradient to keep",
+    "seed-shape": "the seed has another shape than the output",
+    "write-shape": "what is written does not fit",
+})
+"""Reason why an error is expected, by the kind of error."""
+
+Excuse: TypeAlias = Literal["", "zero", "valueless", "outside"]
+
+
+def reasons(kinds: Sequence[str]) -> str:
+    """Return why an error of one of these kinds is expected."""
+    return " or ".join(REASONS.get(kind, kind) for kind in kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error(Fact):
+    """An unexpected error, or one that matches no ``expected`` pattern of the kinds that are ``due``.
+
+    ``excuse`` says why the step may raise an error after all: because a gradient is zero, because there may be no
+    value, or because an operand is outside of the range that the operator's row gives it.
+    """
+
+    error: Raised
+    due: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    excuse: Excuse = ""
+
+    def message(self) -> str:
+        if not self.expected:
+            return f"{EXCUSES[self.excuse]}raised {self.error.text}"
+        wanted, due = " or ".join(map(repr, self.expected)), " or ".join(self.due)
+        return f"{EXCUSES[self.excuse]}raised {self.error.text!r}, which does not match {wanted}, as it should ({due})"
+
+    def sentence(self, computed: Computed, engine: str) -> str:
+        expected = f"an error is due here that says so: {reasons(self.due)}" if self.expected else computed.possible
+        return f"{computed.before}{expected}; {engine} raises {self.error.text.rstrip('.')}."
+
+    def title(self, severity: str) -> str:
+        return Fact.title(self, severity) if self.expected else "Unexpected error"
+
+    def links(self) -> tuple[Link, ...]:
+        return (error_link(self.error),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence(Fact):
+    """A step without an error that must fail with one of the kinds ``due``."""
+
+    name = "No error"
+    explains_alone = True
+
+    due: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"carried on silently where an error is due ({' or '.join(self.due)})"
+
+    def sentence(self, computed: Computed, engine: str) -> str:
+        what = f"{computed.action} must be refused, since {reasons(self.due)}"
+        return f"at the end of the program, {what}; {engine} raises no error."
+
+    def links(self) -> tuple[Link, ...]:
+        return (("no error:", " or ".join(self.due)),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag(Fact):
+    """A flag with an unexpected value."""
+
+    name = "Wrong flag"
+
+    seen: str
+    expected: bool
+
+    def message(self) -> str:
+        return f"is {self.seen}, but it should be {self.expected}"
+
+    def sentence(self, computed: Computed, engine: str) -> str:
+        last = computed.steps[-1]
+        what = f"`{last.what}` of `{last.name}`" if isinstance(last, Read) else "the flag"
+        return f"{computed.before}{what} is {self.expected}; {engine} says {self.seen}."
+
+    def assertion(self, end: ProgramEnd) -> Assertion:
+        [show] = end.shows
+        expected = bool(self.expected)
+        message = f"{show.what} is {{got}}, but it should be {expected}"
+        return Assertion(Call("{shown}"), f"got is {expected}", message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls(Fact):
+    """A hook that was called with more or fewer gradients than there were."""
+
+    hook: str
+    seen: int
+    expected: int
+
+    def message(self) -> str:
+        return f"{self.hook} saw {self.seen} gradients, but there were {self.expected}"
+
+    def sentence(self, computed: Computed, engine: str) -> str:
+        expected, seen = (f"{n} gradient{'' if n == 1 else 's'}" for n in (self.expected, self.seen))
+        return f"{computed.before}the hook `{self.hook}` sees {expected}; {engine} shows it {seen}."
+
+    def assertion(self, _: ProgramEnd) -> Assertion:
+        message = f"{self.hook} saw {{got}} gradients, but there were {self.expected}"
+        return Assertion(Call("len({shown})"), f"got == {self.expected}", message)
+
+    def is_printed(self, output: Output) -> bool:
+        return self.seen in output.numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written(Fact):
+    """A seed that the engine has written to."""
+
+    explains_alone = True
+
+    change: str
+
+    def message(self) -> str:
+        return f"wrote to a seed: {self.change}"
+
+    def sentence(self, _: Computed, engine: str) -> str:
+        return f"A backward does not write to its seed; that of {engine} does."
+
+    def assertion(self, end: ProgramEnd) -> Assertion | None:
+        if end.seed is None:
+            return None
+        name, seed = end.seed
+        before = Call("np.asarray({seed})", {"seed": seed}, ("due",))
+        got = Call("np.asarray({seed})", {"seed": Name(name)})
+        return Assertion(got, "np.array_equal(got, due)", "the seed is {got}, and was {due}", ["np"], [before])
+
+    def links(self) -> tuple[Link, ...]:
+        return (("memory:", MEMORY),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Died(Fact):
+    """The end or the hang of an engine's process: a description, and the last part of its standard error."""
+
+    detail: str = ""
+    stderr: str = ""
+
+    def message(self) -> str:
+        return self.detail or "the engine's process died while it ran this scenario"
+
+    def sentence(self, computed: Computed, engine: str) -> str:
+        return f"{computed.before}{computed.possible}; {engine}: {self.message()}."
+
+    def links(self) -> tuple[Link, ...]:
+        return (("ending", self.detail[:200]),) if self.detail else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lacks(Fact):
+    """Features, dtypes or operators that an engine does not offer."""
+
+    names: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"the engine has no {', no '.join(self.names)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked(Fact):
+    """A check that could not be run, because another check that it relies on fails."""
+
+    cause: str
+
+    def message(self) -> str:
+        return f"{self.cause} fails already"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally(Fact):
+    """Number of scenarios by outcome, for a check without failures."""
+
+    counts: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, outcomes: Mapping[Any, int]) -> Self | None:
+        """Return the counts of all outcomes but ``passed``, or None if there are none."""
+        counts = tuple((outcome, count) for outcome, count in sorted(outcomes.items()) if outcome != "passed")
+        return cls(counts=counts) if counts else None
+
+    def message(self) -> str:
+        return ", ".join(f"{count} {outcome}" for outcome, count in self.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parents(Fact):
+    """A node of a recorded graph with unexpected parents; an empty name stands for a node of no known tensor."""
+
+    node: str
+    seen: tuple[str, ...]
+    expected: tuple[str, ...]
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        """The names of the parents that were seen, and of those that are expected."""
+        return tuple(", ".join(name or "something else" for name in names) for names in (self.seen, self.expected))
+
+    def message(self) -> str:
+        seen, expected = self._texts
+        return f"the node of {self.node} leads to [{seen}], not to [{expected}]"
+
+    def sentence(self, _: Computed, engine: str) -> str:
+        seen, expected = self._texts
+        return f"The node of `{self.node}` leads to [{expected}]; that of {engine} leads to [{seen}]."
+
+    def assertion(self, end: ProgramEnd) -> Assertion:
+        """Assert where a node leads, or, where the order is what is wrong, where all nodes lead: sets may be in any."""
+        walk = end.statements[-1]
+        assert isinstance(walk, Walk)
+        parents, fields = f"[names.get(id(parent)) for parent in ({walk.parents})]", {"node": Name("node")}
+        if sorted(self.seen) != sorted(self.expected):
+            message = f"the node of {self.node} leads to {{got}}, but it should lead to {list(self.expected)}"
+            test = f"sorted(map(str, got)) == {sorted(self.expected)}"
+            return Assertion(Call(parents, fields), test, message, [], [Call(f"nodes[{self.node!r}]", {}, ("node",))])
+        due = Call("{due}", {"due": Value(dict(end.parents))}, ("due",))
+        every = Call(f"{{{{name: {parents} for name, {{node}} in nodes.items() if name in due}}}}", fields)
+        return Assertion(every, "got == due", "the nodes lead to {got}, but they should lead to {due}", [], [due])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured(Fact):
+    """A failed measurement: memory that is still held or grows, or time that grows too fast."""
+
+    quantity: Literal["growth", "memory", "tensor", "time"]
+
+    def message(self) -> str:
+        grown = {"growth": "memory grows with every iteration", "time": "time grows faster than the size"}
+        return grown.get(self.quantity, f"{self.quantity} is not let go")
+
+    def sentence(self, _: Computed, engine: str) -> str:
+        return f"{engine}: {self.message()}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark(Fact):
+    """A fact of no other kind, in English: about an adapter, for example, or why nothing can be judged."""
+
+    text: str
+
+    def message(self) -> str:
+        return self.text

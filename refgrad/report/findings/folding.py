@@ -1,0 +1,354 @@
+"""Simplifies expressions of printed programs by what the program itself, or the shapes of its tensors, decide."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from refgrad.report.findings.trees import Filling, literal, names_in
+
+COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingProxyType({
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+})
+ARRAYS: Final = frozenset({"array", "ones", "zeros"})
+"""Functions that make an array of what stands in the program."""
+
+TENSORS: Final = ARRAYS | {"Variable", "constant", "tensor", "to_tensor"}
+"""Functions that make something, and not None."""
+
+OF_LISTS: Final = frozenset({"jnp.array"})
+"""Functions other than ``tensor`` that make the same of a list as of an array of NumPy of it."""
+
+OF_TYPED: Final = frozenset({"mx.array", "mx.np.array", "tf.constant"})
+"""Functions that do so if they are told a dtype."""
+
+REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
+"""Functions for which libraries that follow NumPy have ``axis=None, keepdims=False``."""
+
+DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
+    "backward": MappingProxyType({"retain_graph": False, "create_graph": False}),
+    "tensor": MappingProxyType({"requires_grad": False, "constant": False}),
+    **dict.fromkeys(REDUCTIONS, MappingProxyType({"axis": None, "keepdims": False, "keepdim": False})),
+})
+"""What a call need not say, by the last name of the function."""
+
+
+class Folding(ast.NodeTransformer):
+    """Decides conditions, and leaves out arguments that say what a call does anyway."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Take the branch that a decided condition takes."""
+        holds = truth(self.visit(node.test))
+        return self.generic_visit(node) if holds is None else self.visit(node.body if holds else node.orelse)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Return an expression where a function names it only to return it."""
+        self.generic_visit(node)
+        match node.body[-2:]:
+            case [ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=ast.Name(id=returned))]:
+                if name == returned:
+                    node.body[-2:] = [ast.Return(value)]
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """Write ``x = y`` for ``[x] = [y]``."""
+        self.generic_visit(node)
+        match node:
+            case ast.Assign(targets=[ast.List(elts=[target])], value=ast.List(elts=[value])):
+                return ast.Assign([target], value, lineno=node.lineno)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Write ``y`` for ``[y][0]``."""
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(value=ast.List(elts=[value]), slice=ast.Constant(value=0)):
+                return value
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Write ``x[i] = y`` for ``x.__setitem__(i, y)``, also where a helper is told to do it."""
+        self.generic_visit(node)
+        call = node.value
+        if isinstance(call, ast.Call) and len(call.args) == 2 and isinstance(call.args[1], ast.Lambda):  # noqa: PLR2004
+            inner, parameters = call.args[1].body, call.args[1].args.args
+            same = isinstance(call.args[0], ast.Name) and [each.arg for each in parameters] == ["x"]
+            call = Filling({"x": call.args[0]}).visit(inner) if same else call
+        match call:
+            case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), value]):
+                if name.isidentifier():
+                    return ast.Assign([ast.Attribute(target, name, ast.Store())], value, lineno=node.lineno)
+            case ast.Call(
+                func=ast.Attribute(value=target, attr="__setitem__"), args=[ast.Tuple(elts=[index]) | index, value]
+            ):
+                return ast.Assign([ast.Subscript(target, index, ast.Store())], value, lineno=node.lineno)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Return the dtype of an array of NumPy that stands in the program."""
+        self.generic_visit(node)
+        if node.attr == "dtype" and _is_of_floats(node.value):
+            return ast.Attribute(ast.Name("np", ast.Load()), "float64", ast.Load())
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """Decide ``not True``."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Constant):
+            return ast.Constant(not node.operand.value)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """Leave out the first part of a condition where it decides nothing, and the rest where it decides all."""
+        self.generic_visit(node)
+        match node.values[0]:
+            case ast.Constant(value=value):
+                decides = bool(value) == isinstance(node.op, ast.Or)
+                rest = node.values[1:]
+                return node.values[0] if decides else rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Leave out defaults, and an array around the list that a tensor is made of."""
+        self.generic_visit(node)
+        node.args = [part for each in node.args for part in _unpacked(each)]
+        name, function = last_name(node.func), ast.unparse(node.func)
+        defaults = DEFAULTS.get(name, {})
+        node.keywords = [
+            each for each in node.keywords
+            if not (isinstance(each.value, ast.Constant) and each.value.value is defaults.get(str(each.arg), defaults))
+        ]  # fmt: skip
+        typed = any(each.arg == "dtype" for each in node.keywords)
+        listed = function in OF_LISTS or (typed and function in OF_TYPED)
+        if node.args and (listed or (name == "tensor" and isinstance(node.func, ast.Attribute))):
+            node.args[0] = _list_of(node.args[0], typed=typed)
+        return _known_call(node, name)
+
+
+def _known_call(node: ast.Call, name: str) -> ast.expr:
+    """Return what a call gives that the program decides, or the call without arguments that it has by default."""
+    match name, node.args:
+        case "backward", [ast.Constant(value=None)]:
+            node.args = []
+        case "grad" | "make_vjp", [function, ast.Constant(value=int(place))] if place == 0:
+            node.args = [function]  # these differentiate the first argument unless they are told otherwise
+        case "get", [ast.Constant(value=key), default] if isinstance(node.func, ast.Attribute):
+            if isinstance(table := node.func.value, ast.Dict):
+                entries = zip(table.keys, table.values, strict=True)
+                return next((value for each, value in entries if _is_constant(each, key)), default)
+        case "len", [ast.List(elts=parts)]:
+            return ast.Constant(len(parts))
+        case "list", [ast.Tuple(elts=parts)]:
+            return ast.List(parts, ast.Load())
+        case "tuple", [ast.List(elts=parts)]:
+            return ast.Tuple(parts, ast.Load())
+        case "tuple", [ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(count))])]:
+            return ast.Tuple([ast.Constant(number) for number in range(count)], ast.Load())
+    return node
+
+
+def _is_constant(node: ast.expr | None, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value == value
+
+
+def truth(test: ast.expr) -> bool | None:
+    """Return whether a condition holds, or None where the text does not say."""
+    match test:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Constant(value=value), ast.Name(id="int")]):
+            return isinstance(value, int)
+        case ast.Compare(left=left, ops=[operation], comparators=[right]) if type(operation) in COMPARISONS:
+            sides = _sides(left, right)
+            return None if sides is None else bool(COMPARISONS[type(operation)](*sides))
+    return None
+
+
+def _sides(left: ast.expr, right: ast.expr) -> tuple[Any, Any] | None:
+    """Return two values that compare as expressions do, or None where the text does not say."""
+    if ast.unparse(right) == "bool" and ast.unparse(left) == "np.float64":
+        return False, True
+    if ast.unparse(right) == "bool" and isinstance(left, ast.Attribute) and left.attr == "dtype":
+        boolean = _is_boolean(left.value)
+        return None if boolean is None else (boolean, True)
+    if ast.unparse(right) == "None" and isinstance(left, ast.Call) and last_name(left.func) in TENSORS:
+        return True, None
+    try:
+        return ast.literal_eval(left), ast.literal_eval(right)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def last_name(function: ast.expr) -> str:
+    """Return the last part of the name of a function, empty for what has none."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _is_boolean(array: ast.expr) -> bool | None:
+    """Return whether an array of numbers that stand in the program is one of truth values, or None for others."""
+    if not (isinstance(array, ast.Call) and last_name(array.func) in ARRAYS and array.args):
+        return None
+    for each in array.keywords:
+        if each.arg == "dtype":
+            return last_name(each.value) in {"bool", "bool_"}
+    if last_name(array.func) != "array":
+        return False
+    entries = [node.value for node in ast.walk(array.args[0]) if isinstance(node, ast.Constant)]
+    named = names_in(array.args[0]) - {"np"}
+    return None if named else bool(entries) and all(isinstance(entry, bool) for entry in entries)
+
+
+def _is_of_floats(array: ast.expr) -> bool:
+    """Whether an array of NumPy is made of numbers that stand in the program, all of them floats."""
+    if not isinstance(array, ast.Call) or array.keywords or len(array.args) != 1:
+        return False
+    name = ast.unparse(array.func)
+    return name in {"np.ones", "np.zeros"} or (name == "np.array" and _holds_floats(array.args[0]))
+
+
+def _holds_floats(array: ast.expr) -> bool:
+    """Whether all numbers of an array are floats that stand in the program, or not finite."""
+    nodes = list(ast.walk(array))
+    numbers = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    named = [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    floats = all(isinstance(each, float) for each in numbers) and names_in(array) <= {"np"}
+    return floats and set(named) <= {"inf", "nan"} and bool(numbers or named)
+
+
+def _unpacked(argument: ast.expr) -> list[ast.expr]:
+    """Return the arguments that ``*[a, b]`` stands for."""
+    if isinstance(argument, ast.Starred) and isinstance(argument.value, ast.List):
+        return argument.value.elts
+    return [argument]
+
+
+def _list_of(argument: ast.expr, *, typed: bool) -> ast.expr:
+    """Return the list in ``np.array([...])``, where the tensor of it is the same."""
+    if not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "np.array" and len(argument.args) == 1):
+        return argument
+    return argument.args[0] if _holds_floats(argument.args[0]) and (typed or not argument.keywords) else argument
+
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+DECIDED: Final = (
+    *(ast.Constant, ast.Tuple, ast.Load, ast.Subscript, ast.Slice, ast.UnaryOp, ast.USub, ast.BinOp, ast.Compare),
+    *(ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
+)
+LONGEST: Final = 1000
+"""Number of items of a tuple that is computed: no array has as many axes."""
+
+
+def _tuple(items: tuple[Any, ...] | range = ()) -> tuple[Any, ...]:
+    if len(items) > LONGEST:
+        raise ValueError(f"{len(items)} items are too many")
+    return tuple(items)
+
+
+def _product(x: Any, y: Any) -> Any:
+    items, number = (y, x) if isinstance(x, int) else (x, y)
+    if not isinstance(items, int) and len(items) * number > LONGEST:
+        raise ValueError(f"{len(items)} items are not repeated {number} times")
+    return x * y
+
+
+FUNCTIONS: Final = MappingProxyType({"len": len, "range": range, "tuple": _tuple})
+"""What is computed of numbers and tuples alone."""
+
+
+def with_shapes(node: ast.stmt, shapes: Shapes) -> ast.stmt:
+    """Return a statement with what is known of shapes; names that stand for something else inside of it are left.
+
+    A shape without axes is left, too: some engines give what has none an axis.
+    """
+    parts = list(ast.walk(node))
+    own = {name.arg for each in parts if isinstance(each, ast.Lambda) for name in each.args.args}
+    targets = [each.target for each in parts if isinstance(each, ast.comprehension | ast.For)]
+    own |= {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    known = {name: shape for name, shape in shapes.items() if shape and name not in own}
+    found = _Known(known).visit(node)
+    assert isinstance(found, ast.stmt)
+    return found
+
+
+class _Known(ast.NodeTransformer):
+    """Puts shapes in, and computes what is decided by them."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self.shapes = shapes
+        self.put: dict[int, ast.expr] = {}
+        """What stands now where a shape was asked for, by the node's id."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Return a shape, or how many axes there are."""
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr="shape" | "ndim") if name in self.shapes:
+                shape = self.shapes[name]
+                return self.literal(shape if node.attr == "shape" else len(shape))
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Return the numbers of axes, and a tensor that has the shape already that it is given."""
+        found = self.computed(node)
+        match found:
+            case ast.Call(func=ast.Attribute(value=inner, attr="reshape"), args=[shape], keywords=[]):
+                if id(shape) in self.put and _shape_of(inner) == ast.literal_eval(shape):
+                    return inner
+        return found
+
+    def computed(self, node: ast.expr) -> ast.AST:
+        """Return the value of an expression that a shape decides."""
+        found = self.generic_visit(node)
+        if not isinstance(found, ast.expr) or not any(id(each) in self.put for each in ast.walk(found)):
+            return found
+        for each in ast.walk(found):
+            called = isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in FUNCTIONS
+            named = isinstance(each, ast.Name) and each.id in FUNCTIONS
+            if not (isinstance(each, DECIDED) or called or named):
+                return found
+        bounded = _Products().visit(ast.Expression(deepcopy(found)))
+        code = compile(ast.fix_missing_locations(bounded), "shape", "eval")
+        try:
+            value = eval(code, {"__builtins__": {}, "_product": _product, **FUNCTIONS})
+        except (TypeError, ValueError, IndexError, ArithmeticError):
+            return found
+        return self.literal(value) if isinstance(value, int | tuple) else found
+
+    visit_BinOp = visit_Compare = visit_Subscript = computed  # noqa: N815 (names of nodes)
+
+    def literal(self, value: object) -> ast.expr:
+        """Return a number or a tuple as it is written."""
+        node = literal(value)
+        self.put[id(node)] = node
+        return node
+
+
+class _Products(ast.NodeTransformer):
+    """Makes calls of products."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Replace a product by a call."""
+        self.generic_visit(node)
+        product = ast.Name("_product", ast.Load())
+        return ast.Call(product, [node.left, node.right], []) if isinstance(node.op, ast.Mult) else node
+
+
+def _shape_of(made: ast.expr) -> tuple[int, ...] | None:
+    """Return the shape of a tensor that is made of what stands in the program."""
+    if not (isinstance(made, ast.Call) and last_name(made.func) in TENSORS and made.args):
+        return None
+    try:
+        return tuple(np.shape(ast.literal_eval(made.args[0])))
+    except (TypeError, ValueError):
+        return None
