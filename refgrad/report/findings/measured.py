@@ -9,7 +9,7 @@ import ast
 from collections.abc import Sequence
 
 from refgrad.grading.judging.evidence import Measured
-from refgrad.grading.measurements.exercises.measuring import EXERCISES
+from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
 from refgrad.grading.measurements.release import RESIDENT, SHARE, TRACED
 from refgrad.report.findings.assertion import quoted
