@@ -16,6 +16,7 @@ from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation import rare_ingredients
 from refgrad.grading.judging.evidence import Died, Entry, Evidence, Fact, Lacks, Tally
+from refgrad.grading.judging.narration import message
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
 from refgrad.scenario import Scenario
 
@@ -73,6 +74,11 @@ class Demonstration:
         """The fact of the finding with its step and runs, or None without a fact."""
         fact = self.finding.fact
         return None if fact is None else Evidence(fact, self.finding.step, self.seen, self.runs)
+
+    @property
+    def message(self) -> str:
+        """Description of the fact and its step, empty without a fact."""
+        return "" if self.evidence is None else message(self.evidence, self.scenario)
 
 
 def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callable[[], bool]) -> Demonstration:
