@@ -19,7 +19,7 @@ import jax.scipy.special
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 from jax.interpreters import ad, partial_eval
 
-from refgrad.adapters.trials import Answer, Function, Trials, combinations, required, try_out
+from refgrad.adapters import Answer, Function, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
 
 
@@ -128,16 +128,14 @@ def functions() -> Inventory:
     """
     with warnings.catch_warnings(action="ignore"):
         public = dict(_public())
-        trials = Trials({
-            name: try_out(combinations(_operands(function), arguments, CALLS), _traced(function))
+        trials = {
+            name: try_out(_traced(function), arguments(), _operands(function), CALLS)
             for name, function in public.items()
-        })
-    return Inventory(
+        }
+    return inventory_of(
+        trials,
         title="public functions",
         source=f"{', '.join(MODULES)}, traced to see what comes of them",
-        entries=trials.entries,
-        undecided=trials.undecided,
-        synonyms=trials.synonyms,
         reached=_Calls(public),
     )
 
@@ -169,8 +167,8 @@ def arguments() -> tuple[Any, ...]:
     )
 
 
-def _traced(function: Function) -> Callable[[Sequence[Any]], Answer]:
-    return lambda inputs: Answer(_program(function, inputs))
+def _traced(function: Function) -> Answer:
+    return lambda inputs: (_program(function, inputs), False)
 
 
 def _program(function: Function, inputs: Sequence[Any]) -> str | None:

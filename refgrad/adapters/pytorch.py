@@ -8,6 +8,7 @@ import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,7 +21,7 @@ from torch.overrides import (
     resolve_name,
 )
 
-from refgrad.adapters.trials import RANDOM, Answer, Function, Trial, Trials, combinations, required, try_out
+from refgrad.adapters import RANDOM, Function, FunctionTrial, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
 
 
@@ -146,14 +147,12 @@ def functions() -> Inventory:
     public = dict(_public())
     copies = frozenset(name for name in public if _is_copy(name))
     with torch.random.fork_rng(devices=()), warnings.catch_warnings(action="ignore"):
-        trials = Trials({name: _trial(function) for name, function in public.items() if name not in copies})
-    return Inventory(
+        trials = {name: _trial(function) for name, function in public.items() if name not in copies}
+    return inventory_of(
+        trials,
         title="public functions",
         source="torch, torch.nn.functional, torch.linalg and torch.special, called to see what they record",
-        entries=trials.entries,
-        apart={COPIES: copies, RANDOM: trials.random},
-        undecided=trials.undecided,
-        synonyms=trials.synonyms,
+        apart={COPIES: copies, RANDOM: frozenset(name for name, trial in trials.items() if trial.random)},
         reached=_called,
     )
 
@@ -212,21 +211,20 @@ def arguments() -> tuple[Any, ...]:
     )
 
 
-def _trial(function: Function) -> Trial:
+def _trial(function: Function) -> FunctionTrial:
     """Call a function with combinations of arguments until it has recorded a real result a few times."""
     overridden = get_testing_overrides().get(function)
     if overridden is None:
-        return Trial(accepted=False, random=False, results=())
-    calls = combinations(required(inspect.signature(overridden)), arguments, CALLS)
-    return try_out(calls, lambda inputs: _answer(function, inputs))
+        return FunctionTrial()
+    return try_out(partial(_answer, function), arguments(), required(inspect.signature(overridden)), CALLS)
 
 
-def _answer(function: Function, arguments: Sequence[Any]) -> Answer:
+def _answer(function: Function, arguments: Sequence[Any]) -> tuple[object, bool]:
     results = [_seeded(function, arguments, seed) for seed in (1, 2)]
     numbers = [_numbers(result) for result in results]
     differentiable = results[0] and _goes_back(results[0], arguments)
     description = (frozenset(node_names(results[0])), numbers[0]) if differentiable else None
-    return Answer(description, random=numbers[0] != numbers[1])
+    return description, numbers[0] != numbers[1]
 
 
 def _seeded(function: Function, arguments: Sequence[Any], seed: int) -> list[torch.Tensor]:

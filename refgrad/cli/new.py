@@ -76,7 +76,7 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
 def write_adapter(library: LibraryModules, path: Path, options: Sequence[str] = (), *, yes: bool) -> None:
     """Write the adapter of a library, and print its suspected faults and the operators that were left out."""
     from refgrad.cli.progress import doing
-    from refgrad.grading.first_adapter.asking import Asking, read_options
+    from refgrad.grading.first_adapter.candidates import Asking, read_options
     from refgrad.grading.first_adapter.choosing import choose
     from refgrad.grading.first_adapter.writing import engine_file
     from refgrad.grading.trials import sends_kept_gradients_again, without_arrays
@@ -87,7 +87,7 @@ def write_adapter(library: LibraryModules, path: Path, options: Sequence[str] = 
         chosen = choose(library, asking)
         text = engine_file(chosen)
         path.write_text(text, encoding="utf-8")
-    operators = chosen.started.engine.operators
+    operators = chosen.started.operators
     why = {
         name: f"`{spelled.partition(' if (')[0]}` gives other numbers or shapes"
         for name, spelled in chosen.unlike.items()
@@ -100,9 +100,9 @@ def write_adapter(library: LibraryModules, path: Path, options: Sequence[str] = 
     if chosen.untaught:
         click.echo(f"left out, as no gradient comes back: {', '.join(chosen.untaught)}")
         click.echo(f"  of most, this came back: {chosen.instead}")
-    if untried := without_arrays(chosen.started.engine):
+    if untried := without_arrays(chosen.started):
         click.echo(f"note: {untried}")
-    if sends_kept_gradients_again(chosen.started.engine):
+    if sends_kept_gradients_again(chosen.started):
         click.echo(f"note: {KEPT}")
 
 
@@ -116,7 +116,7 @@ def _asked(now: Doing, library: LibraryModules, field: str, known: str | None) -
 
 def _required(library: LibraryModules, field: str, known: str | None) -> str:
     """Return the template for a field. Raises UserError if none was found, with a command that supplies it."""
-    from refgrad.grading.first_adapter.asking import DIRECTIONS
+    from refgrad.grading.first_adapter.candidates import DIRECTIONS
 
     if known is None:
         options = (f" --set '{name}={_example(library, name)}'" for name in NEEDED.get(field, [field]))

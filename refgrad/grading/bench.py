@@ -10,11 +10,10 @@ from typing import Any
 
 from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Lacks, Uncoupled, Unsent, Written
 from refgrad.generation import Profile
-from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.check import Check, regressions
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
-from refgrad.grading.regressions import regressions
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import CheckSearch, Demonstration
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
@@ -139,7 +138,7 @@ class Bench:
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
         return Shown(
             verdict=finding.outcome,
-            message="" if evidence is None else evidence.message(scenario),
+            message=demonstration.message,
             scenario=scenario.text,
             scenario_id=scenario.id,
             reproduction=(Code(program),)

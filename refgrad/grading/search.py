@@ -74,6 +74,11 @@ class Demonstration:
         fact = self.finding.fact
         return None if fact is None else Evidence(fact, self.finding.step, self.seen, self.runs)
 
+    @property
+    def message(self) -> str:
+        """Description of the fact and its step, empty without a fact."""
+        return "" if self.evidence is None else self.evidence.message(self.scenario)
+
 
 def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callable[[], bool]) -> Demonstration:
     """Run a failed scenario again, to see whether it always fails. One that ended a process is run only once more.

@@ -17,6 +17,7 @@ from refgrad.generation import corner_scenarios
 from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.search import Demonstration
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, Isolation, launch, observe, reproduce
@@ -84,9 +85,7 @@ class TemplateTrial:
     @property
     def outcome_text(self) -> str:
         """The outcome and its description."""
-        evidence = self.finding.evidence
-        description = "" if evidence is None else evidence.message(self.scenario)
-        return f"{self.finding.outcome}: {description}"
+        return f"{self.finding.outcome}: {Demonstration(self.scenario, self.finding).message}"
 
     @property
     def remedy(self) -> str:
@@ -220,30 +219,26 @@ def _texts_of(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
 def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
     """Yield the first small fixed case of an operator for each of these kinds of arrays, with no other kinds in it."""
     missing = list(kinds)
-    for kind, scenario in _about(operator, kinds, engine):
-        if kind in missing and required_features(scenario) <= engine.adapter.features:
+    for scenario in small_fixed_cases(operator, kinds, engine):
+        kind = max(map(_kind, scenario.leaves), key=list(KINDS).index, default="")
+        if kind in missing:
             missing.remove(kind)
             yield kind, scenario
 
 
 def small_fixed_cases(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
     """Yield the small fixed cases of an operator that have no other kinds of arrays."""
-    cases = (scenario for _, scenario in _about(operator, kinds, engine))
-    return (scenario for scenario in cases if required_features(scenario) <= engine.adapter.features)
-
-
-def _about(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
-    """Yield the small fixed cases of an operator that have no other kinds of arrays, each with its largest kind."""
     for seeded in corner_scenarios(operator.name, most=FIXED_CASES):
         scenario = _fitting(seeded, engine)
-        kinds_of_leaves = {_kind(leaf.value.shape) for leaf in scenario.leaves}
-        if sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST and kinds_of_leaves <= set(kinds):
-            yield max(kinds_of_leaves, key=list(KINDS).index, default=""), scenario
+        small = sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST
+        offered = required_features(scenario) <= engine.adapter.features
+        if small and offered and {*map(_kind, scenario.leaves)} <= {*kinds}:
+            yield scenario
 
 
-def _kind(shape: tuple[int, ...]) -> str:
-    """Return the kind of a tensor of a shape. More than two axes count as two."""
-    return "an empty array" if 0 in shape else tuple(KINDS)[min(len(shape), 2)]
+def _kind(leaf: Leaf) -> str:
+    """Return the kind of array of a leaf. More than two axes count as two."""
+    return "an empty array" if 0 in leaf.value.shape else tuple(KINDS)[min(len(leaf.value.shape), 2)]
 
 
 def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> TemplateTrial:

@@ -40,12 +40,11 @@ class HangingError(Exception):
 
 
 class RaisedError(Exception):
-    """Raised if the engine raises an exception in a measurement; ``type`` and ``bases`` name its classes."""
+    """Raised if the engine raises an exception in a measurement."""
 
     def __init__(self, raised: Raised) -> None:
         super().__init__(f"{raised.type}: {raised.message}")
-        self.type = raised.type
-        self.bases = raised.bases
+        self.raised = raised
 
 
 @dataclass(frozen=True, slots=True)

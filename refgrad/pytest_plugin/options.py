@@ -81,7 +81,7 @@ def _on_command_line(config: pytest.Config) -> dict[str, Any]:
 
 def _defaults(folder: Path) -> dict[str, Any]:
     """Return the project's defaults. Raises UsageError if they are invalid."""
-    module = importlib.import_module("refgrad.grading.defaults")
+    module = importlib.import_module("refgrad.grading.checks.settings")
     try:
         defaults: dict[str, Any] = module.read_defaults(folder)
     except module.DefaultsError as error:

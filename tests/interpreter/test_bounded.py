@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from refgrad.grading.regressions import FOLDER, regressions
+from refgrad.grading.checks.check import FOLDER, regressions
 from refgrad.interpreter import ScenarioEvaluationError, bounded_values, float64_values
 from refgrad.operators import operator_table
 from refgrad.scenario import parse

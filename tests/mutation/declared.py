@@ -124,7 +124,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{GRADING}/checks/operators/half_precision.py::CERTAIN": "how many corners are tried: more is slower",
     f"{GRADING}/checks/operators/large_arrays.py::CERTIFIED_BELOW": "how much is certified: more is slower",
     f"{GRADING}/first_adapter/choosing.py::MOST_SPELLINGS": "how many spellings are written: more is longer",
-    f"{GRADING}/first_adapter/trying.py::PATIENT": "how often something is tried: more is slower",
+    f"{GRADING}/first_adapter/library.py::PATIENT": "how often something is tried: more is slower",
     f"{GRADING}/judging/screening.py::DIRECTIONS": "how often something is tried",
     f"{GRADING}/judging/screening.py::PERTURBATIONS": "how often something is tried",
     f"{GRADING}/judging/dependence.py::NEAR": "how far away other numbers lie",

@@ -1,11 +1,19 @@
-"""The protocol of checks: an id, a level, a statement about the engine, and a method that runs the check."""
+"""The protocol of checks, and regressions: scenarios that some engine failed, by check.
+
+Every engine is tried on the regressions, whatever the seed.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from refgrad.documents import read_toml
+from refgrad.errors import UserError
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
-from refgrad.scenario import Scenario
+from refgrad.scenario import Scenario, ScenarioError, parse
+from refgrad.specification import specs_directory
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
@@ -59,3 +67,31 @@ class Check(Protocol):
     def explains(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
         """Return True if a known inaccuracy of an operator explains the failure."""
         return False
+
+
+FOLDER: Final = "regressions"
+"""Folder of ``specs/`` with a file for each chapter: by check, tables of a scenario and an engine that failed it."""
+
+
+class RegressionError(UserError):
+    """A file of regressions is malformed; the message names the file and the check."""
+
+
+def regressions(check: str) -> tuple[Scenario, ...]:
+    """Return the scenarios that some engine failed in a check. Raises RegressionError if one is malformed."""
+    chapter, _, name = check.partition("/")
+    rows = _chapter(chapter).get(name, ())
+    return tuple(_scenario(check, row) for row in rows)
+
+
+@cache
+def _chapter(chapter: str) -> Mapping[str, Any]:
+    path = specs_directory() / FOLDER / f"{chapter}.toml"
+    return read_toml(path, "regressions", RegressionError) if path.exists() else {}
+
+
+def _scenario(check: str, row: Mapping[str, str]) -> Scenario:
+    try:
+        return parse(row["scenario"])
+    except ScenarioError as error:
+        raise RegressionError(f"{FOLDER}/{check.partition('/')[0]}.toml: {check}: {error}") from error

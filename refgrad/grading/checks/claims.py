@@ -66,10 +66,15 @@ STATEMENTS: Final[Mapping[Kind, str]] = MappingProxyType({
 })
 
 
-@cache
 def all_claims() -> tuple[Claim, ...]:
     """Return the claims in the order of the files. Raises ClaimError if a row is malformed."""
-    return tuple(claim for kind in STATEMENTS for claim in _read(kind))
+    return tuple(claim for kind in STATEMENTS for claim in claims_about(kind).values())
+
+
+@cache
+def claims_about(kind: Kind) -> Mapping[str, Claim]:
+    """Return the claims of a kind by name, in the order of the file. Raises ClaimError if a row is malformed."""
+    return MappingProxyType({claim.name: claim for claim in _read(kind)})
 
 
 def _read(kind: Kind) -> Iterator[Claim]:
@@ -123,12 +128,12 @@ def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
     tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})
     if not tried:
         return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
-    every = [_Seen(scenario, examine(scenario, bench.engine)) for scenario in tried]
-    seen = [each for each in every if not each.lacks_array] or every
+    every = [Demonstration(scenario, examine(scenario, bench.engine)) for scenario in tried]
+    seen = [each for each in every if not _lacks_array(each.scenario, each.finding)] or every
     failed = next((each for each in seen if each.finding.outcome != "passed"), None)
     if failed is not None and declared:
         remedy = f"if there is none, {_advice(name, adapter, there=False)}"
-        return _refuted(bench, check, failed, f"{name} is declared, but {failed.text}; {remedy}")
+        return _refuted(bench, check, failed, f"{name} is declared, but {failed.message}; {remedy}")
     if failed is None and not declared:
         text = f"{name} is there, and not declared: {_advice(name, adapter, there=True)}"
         return _undeclared(bench, check, text, [each.scenario for each in seen])
@@ -136,34 +141,20 @@ def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
     return bench.verdict(check, "passed", fact, examples=len(seen))
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A scenario and its finding."""
-
-    scenario: Scenario
-    finding: Finding
-
-    @property
-    def text(self) -> str:
-        """Description of the finding and its step, empty without a fact."""
-        evidence = self.finding.evidence
-        return "" if evidence is None else evidence.message(self.scenario)
-
-    @property
-    def lacks_array(self) -> bool:
-        """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
-        last = self.scenario.steps[: self.finding.step][-1:]
-        return self.finding.outcome == "unsupported" and any(isinstance(step, Leaf) for step in last)
+def _lacks_array(scenario: Scenario, finding: Finding) -> bool:
+    """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
+    at_leaf = finding.step and isinstance(scenario.steps[finding.step - 1], Leaf)
+    return finding.outcome == "unsupported" and bool(at_leaf)
 
 
-def _refuted(bench: Bench, check: ClaimCheck, seen: _Seen, text: str) -> Verdict:
+def _refuted(bench: Bench, check: ClaimCheck, seen: Demonstration, text: str) -> Verdict:
     """Return the verdict on something that is declared and does not work, unless an operator is to blame."""
     for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
         if examine(isolated(name), bench.engine).failed:
             comment = Remark(text=f"cannot be judged: {name} fails by itself")
             return bench.verdict(check, "inconclusive", comment, cause=f"operators/{name}")
     outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
-    verdict = bench.shown(check, Demonstration(seen.scenario, replace(seen.finding, outcome=outcome)), examples=1)
+    verdict = bench.shown(check, replace(seen, finding=replace(seen.finding, outcome=outcome)), examples=1)
     return replace(verdict, message=text)
 
 
@@ -188,7 +179,7 @@ def _advice(name: str, adapter: AnyAdapter, *, there: bool) -> str:
         return f"say `scalars_only = {str(not there).lower()}`"
     if name == "double_backward" and isinstance(adapter, FunctionalAdapter):
         return f"say `nests = {str(there).lower()}`"
-    return f"take {name!r} out of lacks" if there else f"put {name!r} into lacks"
+    return f"put {name!r} into lacks"
 
 
 def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
@@ -210,21 +201,22 @@ def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
     if value not in agreeing:
         advised = agreeing and not faults_of_one_backward(engine)
         other = f"; it does as {name}={agreeing[0]!r} says" if advised else ""
-        return _refuted(bench, check, seen[value], f"the policy says {name}={value!r}, but {seen[value].text}{other}")
+        text = f"the policy says {name}={value!r}, but {seen[value].message}{other}"
+        return _refuted(bench, check, seen[value], text)
     if agreeing[0] != value:
         text = f"the policy says {name}={value!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"
         return _undeclared(bench, check, text, scenarios)
     return bench.verdict(check, "passed", examples=len(scenarios))
 
 
-def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> _Seen:
+def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> Demonstration:
     """Return the scenario with the worst finding if the engine had this policy."""
     tried = []
     for scenario in scenarios:
         lowered = lower(scenario, policy)
         oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
         finding = confront(lowered.predictions, observe(scenario, engine), oracle, engine.adapter)
-        tried.append(_Seen(scenario, finding))
+        tried.append(Demonstration(scenario, finding))
     return min(tried, key=lambda seen: OUTCOMES.index(seen.finding.outcome))
 
 
@@ -234,4 +226,4 @@ def _is_tried(scenario: Scenario, engine: Engine, policies: Iterable[Policy]) ->
     errors = {f"error:{p.kind}" for policy in policies for p in predict(scenario, policy) if isinstance(p, Fails)}
     needed = {f for f in required_features(scenario) if f != "accumulate" and not f.startswith("error:")}
     offered = needed <= adapter.features and scenario.operators <= engine.operators.keys()
-    return offered and not errors & adapter.lacks and not _Seen(scenario, examine(scenario, engine)).lacks_array
+    return offered and not errors & adapter.lacks and not _lacks_array(scenario, examine(scenario, engine))

@@ -1,10 +1,15 @@
-"""Settings of a run: the profile, which determines how much is run, and the seed."""
+"""Settings of a run: the profile, which determines how much is run, the seed, and the defaults of a project."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.documents import checked, parsed_toml
+from refgrad.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +54,37 @@ class Settings:
     def effort(self) -> Effort:
         """Numbers of scenarios of the profile."""
         return EFFORTS[self.profile]
+
+
+PATHS: Final = frozenset({"expect", "output"})
+"""Keys whose values are paths relative to the folder of the file."""
+
+
+class DefaultsError(UserError):
+    """The table ``[tool.refgrad]`` is invalid; the message gives the reason in one line."""
+
+
+def read_defaults(folder: Path) -> dict[str, Any]:
+    """Return the defaults of the project that contains a folder, by the names of parameters.
+
+    The project is that of the nearest pyproject.toml. Raises DefaultsError if its table is invalid.
+    """
+    # the current folder is an empty path, so that paths in it stay relative
+    first = Path() if folder.absolute() == Path.cwd() else folder
+    folders = (first, *folder.absolute().parents)
+    path = next((each / "pyproject.toml" for each in folders if (each / "pyproject.toml").is_file()), None)
+    if path is None:
+        return {}
+    document = parsed_toml(path, DefaultsError)
+    tool = document.get("tool", {})
+    own = {name: tool[name] for name in tool if name == "refgrad"} if isinstance(tool, dict) else tool
+    if not own:
+        return {}
+    table = checked(path, {"tool": own}, "defaults", DefaultsError)["tool"].get("refgrad", {})
+    return {key.replace("-", "_"): _value(path, key, value) for key, value in table.items()}
+
+
+def _value(path: Path, key: str, value: Any) -> Any:
+    if key in PATHS:
+        return path.parent / value
+    return tuple(value) if isinstance(value, list) else value

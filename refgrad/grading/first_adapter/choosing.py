@@ -4,32 +4,41 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Final
+from typing import Final, get_args, get_type_hints
 
 from refgrad.errors import UserError
 from refgrad.facts import Entry
+from refgrad.grading.checks.claims import Claim, claims_about
 from refgrad.grading.first_adapter import candidates
-from refgrad.grading.first_adapter.asking import Asking, Report
-from refgrad.grading.first_adapter.library import LibraryModules, Seen, classes, inspected
-from refgrad.grading.first_adapter.trying import (
+from refgrad.grading.first_adapter.candidates import Asking, Report
+from refgrad.grading.first_adapter.library import (
+    BY_POLICY,
     NUMBER,
+    RIGHT,
     VECTOR,
+    LibraryModules,
+    Seen,
     StartedLibrary,
     Texts,
-    best_of,
-    with_dtypes,
-    with_optional,
-    with_policy,
-    without_what_fails,
+    classes,
+    inspected,
 )
-from refgrad.grading.trials import KINDS, PATIENCE, suspected_faults
-from refgrad.native.adapter import TapeAdapter, engine_version, family_rows
+from refgrad.grading.trials import (
+    KINDS,
+    PATIENCE,
+    faults_of_one_backward,
+    sends_kept_gradients_again,
+    suspected_faults,
+)
+from refgrad.lifecycle import Policy, required_features
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
 from refgrad.native.engine import Isolation, launch
 from refgrad.native.process import Limits
@@ -98,7 +107,8 @@ def choose(library: LibraryModules, asking: Asking) -> Chosen:
     """
     setup = library.setup(asking.options.get("setup", ""))
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
-    started = StartedLibrary(launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE))))
+    engine = launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE)))
+    started = StartedLibrary(engine.adapter, engine.runner)
     modules = library.own_modules(started)
     with explained_by(lambda: _of_a_tensor(started, modules, asking)):
         started = _with_tensors(started, modules, asking)
@@ -142,7 +152,7 @@ def choose(library: LibraryModules, asking: Asking) -> Chosen:
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(started.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
     instead = next((plain_line(text, LONGEST) for text, _ in came.most_common(1)), "")
-    faults = suspected_faults(started.engine)
+    faults = suspected_faults(started)
     return Chosen(started, modules, spelling.family, spelling.unlike, untaught, instead, faults)
 
 
@@ -157,7 +167,9 @@ def _takes_arrays(spelling: _Spelling, tape: Texts) -> bool:
 def _with_tensors(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> StartedLibrary:
     """Choose the templates that make and read tensors."""
     leaves = asking.among("leaf", _leaves(started, modules))
-    pairs = [{"leaf": leaf, "value": value} for leaf in leaves for value in asking.among("value", candidates.VALUES)]
+    pairs = [
+        {"leaf": leaf, "value": value} for leaf in leaves for value in asking.among("value", candidates.KNOWN["value"])
+    ]
     best: Texts = {}
     own = [pair for pair in pairs if pair["leaf"] != candidates.PLAIN_LEAF]
     by_attributes = _by_attributes(started, [] if "value" in asking.options else leaves)
@@ -182,7 +194,7 @@ def _pulls(started: StartedLibrary, modules: Sequence[str]) -> bool:
 def _leaves(started: StartedLibrary, modules: Sequence[str]) -> list[str]:
     """Return candidate templates that make a leaf."""
     named = {} if _pulls(started, modules) else classes(started, modules)
-    return candidates.leaves(started.members(modules, candidates.MAKERS), named)
+    return candidates.leaves(started.members(modules, candidates.KNOWN["makers"]), named)
 
 
 @contextmanager
@@ -204,7 +216,7 @@ def _of_a_tensor(started: StartedLibrary, modules: Sequence[str], asking: Asking
     If none makes one, the first template is used.
     """
     leaves = asking.among("leaf", _leaves(started, modules)) or [candidates.PLAIN_LEAF]
-    value = asking.among("value", candidates.VALUES)[0]
+    value = asking.among("value", candidates.KNOWN["value"])[0]
     tried = [started.knowing(leaf=leaf, value=value) for leaf in leaves]
     return _unread(next((each for each in tried if each.finding(_NUMBER_READ).step > 1), tried[0]))
 
@@ -243,7 +255,7 @@ def _family(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str
     Without such a family, both are empty.
     """
     table = operator_table()
-    for family in candidates.FAMILIES:
+    for family in candidates.KNOWN["families"]:
         rows = {name: [text.replace("{np}", modules[0]) for text in row] for name, row in family_rows(family).items()}
         existing = {ALIKE, *started.existing(chain.from_iterable(rows.values()))}
         fits = {
@@ -323,7 +335,7 @@ def _ways(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str],
     if taped and "backward" not in asking.options:
         taped = {**taped, "backward": _retaining(started.knowing(**taped), taped["backward"], seen[1])}
     seeds = dict.fromkeys(["{array}", started.adapter.leaf])
-    pulled_by = asking.among("vjp", candidates.with_module(candidates.PULLBACKS, modules))
+    pulled_by = asking.among("vjp", candidates.with_module(candidates.KNOWN["vjp"], modules))
     pullbacks = ({"vjp": text, "seed": seed} for seed in asking.among("seed", seeds) for text in pulled_by)
     return taped, {} if taped else best_of(started.functional(), pullbacks, works)
 
@@ -337,7 +349,7 @@ def _retaining(started: StartedLibrary, text: str, called: Mapping[str, Sequence
     for keyword in called.get(text.partition("(")[0], ()):
         spelled = candidates.retaining(text, keyword)
         kept = [started.knowing(backward=each).renewed().keeps_graphs() for each in spelled]
-        if kept[0] != kept[1] or (kept[0] and keyword in candidates.RETAINING):
+        if kept[0] != kept[1] or (kept[0] and keyword in candidates.KNOWN["retaining"]):
             return spelled[kept.index(True)]
     return text
 
@@ -349,8 +361,126 @@ def _tapes(started: StartedLibrary, modules: Sequence[str], asking: Asking, seen
         return
     seeds = dict.fromkeys(["{array}", started.adapter.leaf.replace("{requires_grad}", "False")])
     for backward in asking.among(
-        "backward", candidates.backwards(called) or candidates.with_module(candidates.BACKWARDS, modules)
+        "backward", candidates.backwards(called) or candidates.with_module(candidates.KNOWN["backward"], modules)
     ):
         for gradient in asking.among("gradient", candidates.gradients(started.adapter.value, attributes)):
             for seed in asking.among("seed", seeds if "{seed}" in backward else ["{array}"]):
                 yield {"backward": backward, "gradient": gradient, "seed": seed}
+
+
+Works = Callable[[StartedLibrary], Sequence[str]]
+"""Function that returns the kinds of arrays for which a library works."""
+
+
+def best_of(started: StartedLibrary, candidates: Iterable[Texts], works: Works) -> Texts:
+    """Return the first candidate that works for the most kinds of arrays; an empty mapping if none works."""
+    best: tuple[int, Texts] = (0, {})
+    for fields in candidates:
+        try:
+            count = len(works(started.knowing(**fields)))
+        except UserError:  # a template that does not fit what is known, such as one without its seed
+            continue
+        best = max(best, (count, fields), key=lambda pair: pair[0])
+        if count > len(KINDS):
+            break
+    return best[1]
+
+
+LENIENT: Final = frozenset({"open", "overwrites", "replaces"})
+"""Values of the policy that allow gradients which are wrong under the other values."""
+
+
+def with_policy(started: StartedLibrary) -> StartedLibrary:
+    """Choose the value of each field of the policy: the first one under which no scenario of its claim fails.
+
+    If plain programs with one backward are wrong, no value is chosen that would allow a wrong gradient.
+    """
+    if isinstance(started.adapter, FunctionalAdapter):
+        return started
+    types, claims = get_type_hints(Policy), claims_about("policies")
+    excluded = LENIENT if faults_of_one_backward(started) else frozenset()
+    for field in ("implicit_seed", "keeps", "accumulates", "frees"):
+        for value in (value for value in get_args(types[field]) if value not in excluded):
+            known = started.knowing(policy=replace(started.adapter.policy, **{field: value}))
+            findings = [known.finding(scenario) for scenario in claims[field].scenarios if known.runnable(scenario)]
+            if findings and not any(finding.failed for finding in findings):
+                started = known
+                break
+    return started
+
+
+def with_dtypes(started: StartedLibrary) -> StartedLibrary:
+    """Declare the dtypes that values and gradients keep, besides the one in which everything is computed.
+
+    Libraries of Python floats have only float64.
+    """
+    if started.adapter.scalars_only and started.holds_floats():
+        return started
+    for name, claim in claims_about("dtypes").items():
+        if name not in started.adapter.dtypes:
+            known = started.knowing(dtypes=(*started.adapter.dtypes, name))
+            started = known if known.holds(claim) else started
+    return started
+
+
+def with_optional(started: StartedLibrary, modules: Sequence[str]) -> StartedLibrary:
+    """Keep each optional field that gives a feature that works."""
+    kind = "functional" if isinstance(started.adapter, FunctionalAdapter) else "tape"
+    for field, texts in candidates.KNOWN["optional"][kind].items():
+        for text in candidates.with_module(texts, modules) if getattr(started.adapter, field) is None else ():
+            known = started.knowing(**{field: text})
+            gained = {name for name in known.adapter.features - started.adapter.features if "error:" not in name}
+            if any(known.holds(claim) for name, claim in claims_about("features").items() if name in gained):
+                started = known
+                break
+    return started
+
+
+def without_what_fails(started: StartedLibrary, asking: Asking) -> StartedLibrary:
+    """Leave out the templates of features that do not work, and declare further failing features as lacking.
+
+    Templates that are given are kept.
+    """
+    failed = _lacking(started)
+    if isinstance(started.adapter, FunctionalAdapter):
+        started = started.knowing(nests=started.adapter.nests and "double_backward" not in failed)
+    elif "zero_grad" in failed and "zero_grad" not in asking.options:
+        started = started.knowing(zero_grad=None)
+    return started.knowing(lacks=frozenset(_lacking(started)))
+
+
+def _lacking(started: StartedLibrary) -> set[str]:
+    """Return the features that follow from the templates and do not work.
+
+    Features that fail only because of another feature are not among them. Neither are those that give wrong numbers
+    under the policy that fits best: these are left to a report. ``retain_graph`` is among them if a second backward
+    propagates gradients that results kept.
+    """
+    features = started.adapter.features
+    claims = [claim for name, claim in claims_about("features").items() if name in features]
+    failed = [claim for claim in claims if started.holds(claim) is False]
+    names = {claim.name for claim in failed}
+    lacking = {
+        claim.name
+        for claim in failed
+        if not _holds_without(started, claim, names - {claim.name}) and not _gives_numbers(started, claim)
+    }
+    kept = "retain_graph" in features and sends_kept_gradients_again(started)
+    return lacking | {"retain_graph"} if kept else lacking
+
+
+def _gives_numbers(started: StartedLibrary, claim: Claim) -> bool:
+    """Return True if a feature that follows from the policy fails only by wrong numbers.
+
+    For ``zero_grad``, return True if the reset is a method of the library.
+    """
+    if claim.name not in BY_POLICY:
+        return claim.name == "zero_grad" and started.has_own_reset()
+    findings = map(started.finding, filter(started.runnable, claim.scenarios))
+    return all(isinstance(each.fact, Entry) for each in findings if each.outcome not in RIGHT)
+
+
+def _holds_without(started: StartedLibrary, claim: Claim, others: AbstractSet[str]) -> bool:
+    """Return True if a feature works in the scenarios that need none of some other features."""
+    apart = tuple(each for each in claim.scenarios if not required_features(each) & others)
+    return bool(started.knowing(lacks=frozenset(others)).holds(replace(claim, scenarios=apart)))

@@ -1,22 +1,324 @@
-"""The library of a first adapter: its modules, and the code that imports them."""
+"""The library of a first adapter: the code that imports its modules, and trials of what is known of it once started."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from refgrad.errors import UserError
-from refgrad.grading.first_adapter.asking import checked_modules
-from refgrad.grading.first_adapter.candidates import MOST_CLASSES, PARTS_OF_NAMES, RETAINING, SUBMODULES
-from refgrad.grading.first_adapter.trying import StartedLibrary
-from refgrad.native import library
+import numpy as np
+
+from refgrad.errors import EngineStartError, UserError
+from refgrad.grading.checks.claims import Claim
+from refgrad.grading.first_adapter.candidates import (
+    KNOWN,
+    MOST_CLASSES,
+    checked_modules,
+    owner_of,
+)
+from refgrad.grading.judging.examination import examine
+from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.search import Demonstration
+from refgrad.grading.trials import KINDS, PLAIN, backward_steps, small_fixed_cases, without_seed
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
+from refgrad.lifecycle import required_features
+from refgrad.native.adapter import FunctionalAdapter
+from refgrad.native.engine import Engine
 from refgrad.native.engine_names import is_file
+from refgrad.native.library import EndingError, Library, RaisedError
+from refgrad.operators import Operator, operator_table
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, ZeroGrad
+
+RIGHT: Final = frozenset({"passed", "convention", "inaccurate"})
+
+Texts = Mapping[str, Any]
+"""Values of fields of an adapter, by name."""
+
+SHARED: Final = ("name", "setup", "leaf", "value", "operators", "aliases", "scalars_only", "dtype")
+"""Fields that are known before it is known how gradients are computed."""
+
+REFUSED: Final = frozenset({"unexpected-error", "unsupported", "inconclusive"})
+
+PATIENT: Final = 5
+"""Number of errors after which a spelling is given up."""
+
+NUMBER: Final = "a number"
+VECTOR: Final = "a vector"
+EMPTY: Final = "an empty array"
+
+BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
+"""Features that follow from the policy."""
+
+
+REFUSING: Final = frozenset({"AssertionError", "ValueError"})
+"""Types of errors, besides NotImplementedError, with which libraries reject an operand."""
+
+LONGEST_PATTERN: Final = 80
+"""Largest number of characters of a message that a pattern is made of."""
+
+WITHOUT: Final = frozenset({"missing", "crashed", "unexpected-error", "unsupported"})
+"""Outcomes of a scenario in which no gradient comes back."""
+
+
+class StartedLibrary(Engine):
+    """A started library with the part of its adapter that is known so far."""
+
+    def knowing(self, **fields: Any) -> StartedLibrary:
+        """Return the same library with further fields of its adapter. Raises AdapterError if that is malformed."""
+        return StartedLibrary(replace(self.adapter, **fields), self.runner)
+
+    def with_spellings(self, operators: Mapping[str, str]) -> StartedLibrary:
+        """Return the same library with only these spellings."""
+        return self.knowing(operators=operators, aliases={}, alike=())
+
+    def renewed(self) -> StartedLibrary:
+        """Return the same library in a process in which no earlier trial has left anything."""
+        self.runner.renew()
+        return self
+
+    def functional(self, vjp: str = "None") -> StartedLibrary:
+        """Return the same library as one that differentiates functions."""
+        shared = {name: getattr(self.adapter, name) for name in SHARED}
+        return StartedLibrary(FunctionalAdapter(**shared, vjp=vjp), self.runner)
+
+    def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return which of the names each module has, without modules that do not exist."""
+        members: dict[str, Mapping[str, int]] = {}
+        for module in modules:
+            with suppress(EngineStartError):  # there is no such module
+                members |= self.runner.members([module], names)
+        return members
+
+    def existing(self, texts: Iterable[str]) -> set[str]:
+        """Return the spellings that call functions of the library, and all spellings that call no named function."""
+        owners: dict[str, dict[str, list[str]]] = {}
+        for text in texts:
+            owner, name = owner_of(text)
+            owners.setdefault(owner, {}).setdefault(name, []).append(text)
+        spellings = set(chain.from_iterable(owners.pop("", {}).values()))
+        for owner, called in owners.items():
+            module = self.instance if owner.startswith("{") else owner
+            had = self.members([module], list(called)).get(module, {})
+            spellings.update(text for name in had for text in called[name])
+        return spellings
+
+    @property
+    def instance(self) -> str:
+        """Python expression that makes a tensor of the library."""
+        text, array = self.adapter.leaf, "np.array([1.5, 2.5])"
+        filled = {"array": array, "scalar": "1.5", "requires_grad": "True", "dtype": self.adapter.dtype}
+        for name, value in filled.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    def kinds_read_back(self) -> list[str]:
+        """Return the kinds of arrays from which a leaf can be made and that are read back unchanged."""
+        leaves = {kind: Leaf("x", Constant.of(array), requires_grad=True) for kind, array in KINDS.items()}
+        return [kind for kind, leaf in leaves.items() if self.shows(Scenario((leaf, Read("value", "x"))))]
+
+    def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
+        """Return the kinds of arrays for which some plain operator has a right gradient.
+
+        With ``reset``, every plain operator that has one must also have one after the reset. A number without a seed
+        counts as another kind. If only empty arrays have right gradients, the result is empty: their gradients are
+        right whatever was computed.
+        """
+        seeded = [kind for kind in kinds if kind == NUMBER or "seed" in self.adapter.features]
+        right = [kind for kind in seeded if self._differentiates_plainly(kind, reset=reset)]
+        if right == [EMPTY]:
+            return []
+        seedless = (Scenario(without_seed(scenario.steps)) for scenario in self._backwards(NUMBER, reset=reset))
+        return [*right, f"{NUMBER} without a seed"] if NUMBER in right and any(map(self.shows, seedless)) else right
+
+    def _differentiates_plainly(self, kind: str, *, reset: bool) -> bool:
+        """Return True if some plain operator has a right gradient.
+
+        With ``reset``, each plain operator with a right gradient must also have one after a reset.
+        """
+        plain = self._backwards(kind, reset=False)
+        if not reset:
+            return any(map(self.shows, plain))
+        pairs = zip(plain, self._backwards(kind, reset=True), strict=True)
+        right = [self.shows(again) for scenario, again in pairs if self.shows(scenario)]
+        return bool(right) and all(right)
+
+    def differentiates_arrays(self) -> bool:
+        """Return True if arrays have gradients: with a seed, through a sum, or with ones as the seed of ``x + x``."""
+        ones = self.knowing(policy=replace(self.adapter.policy, implicit_seed="ones"))
+        leaf = Leaf("x", Constant.of(KINDS[VECTOR]), requires_grad=True)
+        doubled = Scenario((leaf, Apply("y", "add", ("x", "x")), Backward("y"), Read("grad", "x")))
+        return self._differentiates_plainly(VECTOR, reset=False) or (ones.runnable(doubled) and ones.shows(doubled))
+
+    def holds_floats(self) -> bool:
+        """Return True if a tensor made of a Python float has a Python float as its value."""
+        library = Library(self)
+        value = library.value(library.leaf("np.array(1.5)", "1.5"))
+        with suppress(RaisedError):
+            return bool(library.run(f"def attempt(): return [type({value}) is float]\n", timed=False)[0].data[0])
+        return False
+
+    def keeps_graphs(self) -> bool:
+        """Return True if a graph can be differentiated again after a backward that retains it."""
+        for scenario in self._backwards(NUMBER, reset=False):
+            *steps, read = (
+                replace(s, retain_graph=True) if isinstance(s, Backward) else s for s in without_seed(scenario.steps)
+            )
+            return self.finding(Scenario((*steps, steps[-1], read))).outcome not in WITHOUT
+        return False
+
+    def has_own_reset(self) -> bool:
+        """Return True if gradients are reset by a method of the library.
+
+        If such a method resets them incorrectly, that is a fault of the library.
+        """
+        text = getattr(self.adapter, "zero_grad", None) or ""
+        own = text.startswith("{leaf}.") and bool(self.existing([text]))
+        return own and any(self.finding(each).outcome not in WITHOUT for each in self._backwards(NUMBER, reset=True))
+
+    def gradient_problem(self) -> str:
+        """Return the description of what was wrong with the gradient of a number, or an empty string.
+
+        The gradient is that of the first plain operator that the library has.
+        """
+        scenario = next(self._backwards(NUMBER, reset=False), None)
+        return "" if scenario is None else Demonstration(scenario, self.finding(scenario)).message
+
+    def _backwards(self, kind: str, *, reset: bool) -> Iterator[Scenario]:
+        leaf = Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
+        for name in PLAIN:
+            steps = backward_steps(self, leaf, name) if name in self.operators else ()
+            if steps:
+                again = (ZeroGrad("x"), Read("grad", "x"), *(step.renamed({"y": "z"}) for step in steps[1:]))
+                yield Scenario((*steps, *again) if reset else steps)
+
+    def shows(self, scenario: Scenario) -> bool:
+        """Return True if the library shows what a scenario must show."""
+        return self.finding(scenario).outcome in RIGHT
+
+    def finding(self, scenario: Scenario) -> Finding:
+        """Return the finding of a scenario; ``inconclusive`` if the scenario itself has no value."""
+        try:
+            return examine(scenario, self)
+        except ScenarioEvaluationError:
+            return Finding("inconclusive")
+
+    def value(self, scenario: Scenario) -> Finding:
+        """Return the finding of a scenario, in a fresh process if an earlier trial may have caused it."""
+        finding = self.finding(scenario)
+        return finding if finding.outcome in RIGHT | REFUSED else self.renewed().finding(scenario)
+
+    def has(self, operator: Operator) -> bool:
+        """Return True if the library may have an operator. One of scalars has elementwise operators only."""
+        return operator.elementwise or not self.adapter.scalars_only
+
+    def computes(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
+        """Return True if a spelling gives the operator's values wherever it raises no error."""
+        return self.values(operator, text, kinds).outcome == "passed"
+
+    def values(self, operator: Operator, text: str, kinds: Sequence[str]) -> Finding:
+        """Return the first finding of a spelling's values that is neither right nor an error, if there is one.
+
+        Otherwise return ``passed`` if some values are right, and ``unsupported`` if not. If the operator is not
+        elementwise and arrays are tried, some values of arrays must be right.
+        """
+        single = self.with_spellings({operator.name: text})
+        right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
+        for scenario in small_fixed_cases(operator, kinds, self):
+            first, *others = map(single.value, _at_several_points(_values_only(scenario)))
+            for finding in (first, *others) if first.outcome in RIGHT else (first,):
+                if finding.outcome not in RIGHT | REFUSED:
+                    return finding
+            if first.outcome in RIGHT:
+                right += 1
+                of_arrays = of_arrays or any(leaf.value.shape for leaf in scenario.leaves)
+            errors += first.outcome == "unexpected-error"
+            if errors == PATIENT and not right:
+                break
+        return Finding("passed" if right and of_arrays else "unsupported")
+
+    def rejections(self, kinds: Sequence[str]) -> list[str]:
+        """Return a pattern for each error with which the library rejects operands that the operator's row allows.
+
+        Only errors of the types in :data:`REFUSING` count, if they have a message and occur while a value is computed.
+        The numbers in a message may vary.
+        """
+        patterns: dict[str, None] = {}
+        for name, texts in self.spellings.items():
+            for text in texts:
+                single = self.with_spellings({**self.operators, name: text})
+                for scenario in small_fixed_cases(operator_table()[name], kinds, self):
+                    error = getattr(single.finding(_values_only(scenario)).fact, "error", None)
+                    if error is not None and error.type in REFUSING and error.message:
+                        pattern = re.escape(error.text.partition("\n")[0][:LONGEST_PATTERN]).replace("\\ ", " ")
+                        patterns[re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", pattern)] = None
+        return list(patterns)
+
+    def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
+        """Return True if a spelling has a gradient for some kinds of arrays, even a wrong one: reports show those.
+
+        A missing gradient counts, too, if the library declares that the result requires one.
+        """
+        without = [finding.outcome in WITHOUT for finding in self._gradients(operator, text, kinds)]
+        return not all(without) or not without or self._is_recorded(operator, text, kinds)
+
+    def _is_recorded(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
+        """Return True if the library declares that some result of a spelling requires grad."""
+        if "read_requires_grad" not in self.adapter.features:
+            return False
+        single = self.with_spellings({**self.operators, operator.name: text})
+        applied = (
+            Scenario(tuple(step for step in each.steps if isinstance(step, Leaf | Apply)))
+            for each in small_fixed_cases(operator, kinds, self)
+        )
+        asked = (Scenario((*each.steps, Read("requires_grad", each.applications[-1].name))) for each in applied)
+        return any(map(single.shows, asked))
+
+    def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
+        """Return the description of the first finding without a gradient, or an empty string."""
+        findings = self._gradients(operator, text, kinds)
+        return next((each.evidence.message() for each in findings if each.evidence and each.outcome in WITHOUT), "")
+
+    def _gradients(self, operator: Operator, text: str, kinds: Sequence[str]) -> Iterator[Finding]:
+        single = self.with_spellings({**self.operators, operator.name: text})
+        return map(single.finding, small_fixed_cases(operator, kinds, self))
+
+    def holds(self, claim: Claim) -> bool | None:
+        """Return True if the library shows all scenarios of a claim that it can run, and None if it can run none."""
+        tried = list(filter(self.runnable, claim.scenarios))
+        return all(map(self.shows, tried)) if tried else None
+
+    def runnable(self, scenario: Scenario) -> bool:
+        """Return True if the library has what a scenario needs, whatever its policy."""
+        needed = {name for name in required_features(scenario) if not (name in BY_POLICY or name.startswith("error:"))}
+        return scenario.operators <= self.operators.keys() and needed <= self.adapter.features
+
+
+def _at_several_points(scenario: Scenario) -> Iterator[Scenario]:
+    """Yield a scenario and, if all operands are numbers, variants with them reversed, halved and negated.
+
+    Variants for which the operator has no finite value are left out.
+    """
+    yield scenario
+    numbers = [leaf.value.to_numpy() for leaf in scenario.leaves]
+    if all(number.shape == () and number.dtype == np.float64 for number in numbers):
+        for moved in (numbers[::-1], [number / 2 for number in numbers], [-number for number in numbers]):
+            leaves = (replace(leaf, value=Constant.of(n)) for leaf, n in zip(scenario.leaves, moved, strict=True))
+            other = Scenario((*leaves, *(step for step in scenario.steps if not isinstance(step, Leaf))))
+            with suppress(ScenarioEvaluationError):
+                if all(np.isfinite(value).all() for value in evaluate(other, Float64()).values()):
+                    yield other
+
+
+def _values_only(scenario: Scenario) -> Scenario:
+    steps = tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply))
+    return Scenario((*steps, *(Read("value", step.name) for step in scenario.applications)))
+
 
 OWN: Final = (
     "(lambda part: None if isinstance(part, type(__import__('sys'))) and "
@@ -83,7 +385,7 @@ class LibraryModules:
     def own_modules(self, started: StartedLibrary) -> tuple[str, ...]:
         """Return the modules, and those submodules of the library in which libraries keep operators."""
         packages = {module.partition(".")[0] for module in self.modules}
-        beneath = [f"{root}.{name}" for root in self.modules for name in SUBMODULES]
+        beneath = [f"{root}.{name}" for root in self.modules for name in KNOWN["submodules"]]
         owned = {module: OWN.format(packages=sorted(packages), module=module) for module in beneath}
         members = started.members(list(owned.values()), ["__name__"])
         return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if members.get(owner))]))
@@ -98,10 +400,10 @@ def inspected(started: StartedLibrary, modules: Sequence[str]) -> Seen:
     """Return the attributes of a tensor, and the functions that may run a backward from it, with their parameters."""
     owners = {"{output}": _listed(started, started.instance)[0], **{m: _listed(started, m)[0] for m in modules}}
     called = {
-        f"{owner}.{name}": names or [*RETAINING]
+        f"{owner}.{name}": names or KNOWN["retaining"]
         for owner, members in owners.items()
         for name, kind, names in members
-        if kind == "function" and any(part in name for part in PARTS_OF_NAMES)
+        if kind == "function" and any(part in name for part in KNOWN["parts_of_names"])
     }
     return _public(owners["{output}"], "attribute"), called
 
@@ -125,8 +427,8 @@ def _module_of(path: Path) -> tuple[str, str]:
 
 def _listed(started: StartedLibrary, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
     """Return the members of a module or tensor, with kinds and parameters, and its submodules; none after an error."""
-    with suppress(library.RaisedError, library.EndingError):
-        members, beneath = library.Library(started.engine).run(LISTING.format(owner=owner), timed=False)[0].data
+    with suppress(RaisedError, EndingError):
+        members, beneath = Library(started).run(LISTING.format(owner=owner), timed=False)[0].data
         return members, beneath
     return [], []
 

@@ -29,7 +29,7 @@ def engine_file(chosen: Chosen) -> str:
 
 
 def _file(chosen: Chosen, family: str) -> str:
-    adapter, known = chosen.started.adapter, chosen.started.engine.spellings
+    adapter, known = chosen.started.adapter, chosen.started.spellings
     heads: dict[str, Any] = {"name": adapter.name, "kind": _kind(adapter), **_inherited(family, chosen, known)}
     alike, unlike = _alike(chosen, known)
     dtypes = list(adapter.dtypes) if len(adapter.dtypes) > 1 else []
@@ -65,7 +65,7 @@ def _alike(chosen: Chosen, known: Spellings) -> tuple[list[str], list[str]]:
 def _named(chosen: Chosen, modules: Sequence[str]) -> Spellings:
     """Return the spellings of the operators that modules name as the table does."""
     plain = chosen.started.knowing(operators={}, aliases={}, alike=tuple(modules), unlike=frozenset())
-    return plain.engine.spellings
+    return plain.spellings
 
 
 def _head(heads: Mapping[str, Any], adapter: AnyAdapter) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _spellings_of(text: str, chosen: Chosen) -> Spellings:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "engine.toml"
         path.write_text(text, encoding="utf-8")
-        return spellings(read_adapter(path), chosen.started.engine.runner.members)
+        return spellings(read_adapter(path), chosen.started.runner.members)
 
 
 def _rows(own: Spellings) -> Iterator[str]:

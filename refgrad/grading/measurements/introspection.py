@@ -1,9 +1,10 @@
-"""Comparison of the nodes and edges of recorded graphs with those that the lifecycle model expects."""
+"""Comparison of the graph that an engine recorded with the nodes and edges that the lifecycle model expects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -11,14 +12,221 @@ from refgrad.facts import Died, Fact, Parents, Remark
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.grading.measurements.recorded import NoNodeError, Recorded, record, reproduction
-from refgrad.grading.measurements.result import Reading
-from refgrad.lifecycle import required_features
+from refgrad.grading.measurements.programs import Reading
+from refgrad.lifecycle import Fails, required_features
+from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter
+from refgrad.native.calls import call
 from refgrad.native.engine import Engine
-from refgrad.native.library import EndingError, Library
+from refgrad.native.library import EndingError, Library, RaisedError
+from refgrad.native.observation import Graph, Observation
+from refgrad.native.program import Group, Program, program_of
+from refgrad.native.statements import Argument, Attempt, Call, Delete, Name, Show, Statement, Walk
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Leaf, Scenario, parse
+from refgrad.scenario import Apply, Leaf, Read, RequireGrad, Scenario, Step, Write, ZeroGrad, parse
+from refgrad.scenario import DeleteName as DeleteStep
+
+
+class NoNodeError(Exception):
+    """Raised if an engine has no node for something that it must have recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedNode:
+    """A node that must be recorded after a step: its name in the model, its tensor, and its operands' nodes."""
+
+    node: str
+    tensor: str
+    operands: tuple[str | None, ...]
+
+
+@dataclass(slots=True)
+class Recorded:
+    """The nodes of an engine by their names in the lifecycle model, and the operands' nodes that the model expects.
+
+    ``output`` is the name of the last one. Nodes that engines need not record are left out.
+    """
+
+    model: Model
+    graph: Graph
+    nodes: dict[str, int] = field(default_factory=dict)
+    operands: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    output: str = ""
+
+    def reached(self, start: int) -> set[int]:
+        """Return all nodes that a node leads to, itself included."""
+        reached, waiting = {start}, [start]
+        while waiting:
+            for parent in self.graph.parents[waiting.pop()]:
+                if parent not in reached:
+                    reached.add(parent)
+                    waiting.append(parent)
+        return reached
+
+    def expected(self, name: str) -> list[str]:
+        """Return the names of the nodes of a node's operands, in their order."""
+        return [operand for operand in self.operands.get(name, ()) if operand is not None]
+
+    def judgeable(self, name: str) -> bool:
+        """Return True if the nodes of all operands are known."""
+        return all(operand in self.nodes for operand in self.expected(name))
+
+    def named(self, nodes: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of nodes, with an empty string for an unknown node."""
+        names = {number: name for name, number in self.nodes.items()}
+        return tuple(names.get(number, "") for number in nodes)
+
+
+def record(scenario: Scenario, engine: Engine, *, only_output: bool = False, keep: bool = False) -> Recorded | None:
+    """Run a scenario and collect its nodes. Return None if a step fails unexpectedly, which other checks report.
+
+    With ``only_output`` only the node of the output is held while its graph is traversed. With ``keep`` the objects of
+    the program are held until another scenario is run.
+
+    Raises NoNodeError if an expected node is missing, and EndingError if the engine's runner ends.
+    """
+    adapter = engine.adapter
+    assert isinstance(adapter, TapeAdapter)
+    model = Model(scenario, adapter.policy)
+    expected, failing = _expected_nodes(scenario, model)
+    laid = layout(scenario, engine, expected, failing, only_output=only_output)
+    seen = engine.run(replace(laid.program, keep=keep))
+    for each in seen:
+        if each.ending is not None:
+            raise EndingError(each.ending)
+    if any(seen[index].error is not None and at not in failing for at, index in enumerate(laid.steps)):
+        return None
+    return _recorded(model, expected, [*(seen[at] for at in laid.nodes), *seen[-1:]])
+
+
+def _expected_nodes(scenario: Scenario, model: Model) -> tuple[list[tuple[int, ExpectedNode]], set[int]]:
+    """Return the nodes that must be recorded, each with the index of its step, and the steps that must fail."""
+    expected: list[tuple[int, ExpectedNode]] = []
+    failing: set[int] = set()
+    known: set[str] = set()
+    for at, step in enumerate(scenario.steps):
+        before = {name: tensor.node for name, tensor in model.tensors.items()}
+        if isinstance(model.step(step), Fails):
+            failing.add(at)
+        elif (node := _new_node(step, model, before)) is not None and node.node not in known:
+            known.add(node.node)
+            expected.append((at, node))
+    return expected, failing
+
+
+def _new_node(step: Step, model: Model, before: dict[str, str | None]) -> ExpectedNode | None:
+    """Return the node that a step makes in every engine, or None."""
+    match step:
+        case Leaf(name=name) | RequireGrad(name=name):
+            operands: tuple[str | None, ...] = ()
+        case Apply(name=name):
+            operands = tuple(before[argument] for argument in step.arguments)
+        case Write(name=name, action="add" | "multiply", index=None):
+            operands = (before[name], before[step.operand])
+        case _:
+            return None
+    node = model.tensors[name].node if name in model.tensors else None
+    if node is None or name in model.unknown or model.may_be_constant(node):
+        return None
+    return ExpectedNode(node, name, operands)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphProgram:
+    """A program with the indices of the groups that take steps and of those that show new nodes.
+
+    The last group traverses the graph, if there are nodes.
+    """
+
+    program: Program
+    steps: tuple[int, ...]
+    nodes: tuple[int, ...]
+
+
+def reproduction(scenario: Scenario, engine: Engine) -> tuple[Statement, ...]:
+    """Return the statements that run a scenario and traverse the graph of its tensors."""
+    adapter = engine.adapter
+    assert isinstance(adapter, TapeAdapter)
+    expected, failing = _expected_nodes(scenario, Model(scenario, adapter.policy))
+    laid = layout(scenario, engine, expected, failing, only_output=False)
+    groups = [tuple(each for each in group if not isinstance(each, Show)) for group in laid.program.groups]
+    caught = frozenset(laid.steps[at] for at in failing)
+    parts = ((Attempt(group),) if at in caught else group for at, group in enumerate(groups))
+    return tuple(statement for part in parts for statement in part)
+
+
+def layout(
+    scenario: Scenario,
+    engine: Engine,
+    expected: Sequence[tuple[int, ExpectedNode]],
+    failing: Collection[int],
+    *,
+    only_output: bool,
+) -> GraphProgram:
+    """Return the program that takes a scenario's steps, binds each node once it is made, and traverses the graph."""
+    adapter = engine.adapter
+    assert isinstance(adapter, TapeAdapter)
+    plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator], nests=False)
+    groups: list[Group] = []
+    steps, nodes = [], []
+    variables = {node.node: f"node_{number}" for number, (_, node) in enumerate(expected, 1)}
+    for at, group in enumerate(plain.groups):
+        steps.append(len(groups))
+        groups.append(() if isinstance(scenario.steps[at], Read | ZeroGrad) else group)
+        for _, node in (each for each in expected if each[0] == at):
+            nodes.append(len(groups))
+            groups.append(_noted(adapter, node, variables[node.node]))
+    if expected:
+        output = expected[-1][1].node
+        groups.append(_let_go(scenario, failing, variables, output) if only_output else ())
+        walked = {output: variables[output]} if only_output else variables
+        groups.append((Walk(adapter.parents or "", walked),))
+    return GraphProgram(Program(tuple(groups), plain.around), tuple(steps), tuple(nodes))
+
+
+def _noted(adapter: TapeAdapter, node: ExpectedNode, variable: str) -> Group:
+    """Return the statements that bind a node and show whether it exists and whether it is the tensor itself."""
+    names: dict[str, Argument] = {"node": Name(variable), "x": Name(node.tensor)}
+    status = Show("node", Call("[{node} is not None, {node} is {x}]", names), "data")
+    return (call(adapter.node, variable, x=Name(node.tensor)), status)
+
+
+def _let_go(scenario: Scenario, failing: Collection[int], variables: Mapping[str, str], output: str) -> Group:
+    """Return the statements that delete every tensor and every node but the output's."""
+    gone = {step.name for step in scenario.steps if isinstance(step, DeleteStep)}
+    gone |= {getattr(scenario.steps[at], "name", "") for at in failing}
+    tensors = [name for name in scenario.definitions if name not in gone]
+    return tuple(Delete(name) for name in [*tensors, *(v for node, v in variables.items() if node != output)])
+
+
+def _recorded(model: Model, expected: Sequence[tuple[int, ExpectedNode]], seen: Sequence[Observation]) -> Recorded:
+    """Return the recorded graph from the observations of each node and of the traversal.
+
+    Raises NoNodeError if a node is missing, and RaisedError if the traversal raises an exception.
+    """
+    recorded = Recorded(model, Graph({}, ()))
+    if not expected:
+        return recorded
+    for (_, node), observation in zip(expected, seen[:-1], strict=True):
+        if observation.error is not None:
+            raise NoNodeError(f"{node.tensor} has no node: {observation.error_text}")
+        if not observation.data[0]:
+            raise NoNodeError(f"{node.tensor} has no node")
+    traversal = seen[-1]
+    if traversal.error is not None:
+        raise RaisedError(traversal.error)
+    assert traversal.graph is not None
+    recorded.graph = traversal.graph
+    for (_, node), observation in zip(expected, seen[:-1], strict=True):
+        number = traversal.graph.named.get(node.node)
+        if observation.data[1]:  # tensors are nodes: a write has made a new node of the tensor, and the old is unknown
+            recorded.nodes = {old: known for old, known in recorded.nodes.items() if known != number}
+        if number is not None:
+            recorded.nodes[node.node] = number
+        recorded.operands[node.node] = node.operands
+        recorded.output = node.node
+    return recorded
+
 
 ONE_NODE_EACH: Final = frozenset({"add", "multiply"})
 """Operators that every library records as one node."""
@@ -27,27 +235,7 @@ REGIONS: Final = frozenset({"detach", "no_grad", "enable_grad"})
 """Features that random lifecycles use besides building: those that decide whether something is recorded."""
 
 
-def _which(recorded: Recorded) -> Fact | None:
-    return _differing(recorded, lambda nodes: sorted(set(nodes)))
-
-
-def _past(recorded: Recorded) -> Fact | None:
-    """Compare as ``which`` does, but ignore unknown nodes that lead nowhere: some libraries show constants."""
-    known = set(recorded.nodes.values())
-    return _differing(
-        recorded, lambda nodes: sorted({node for node in nodes if node in known or recorded.graph.parents[node]})
-    )
-
-
-def _how_often(recorded: Recorded) -> Fact | None:
-    return _differing(recorded, sorted)
-
-
-def _in_order(recorded: Recorded) -> Fact | None:
-    return _differing(recorded, list)
-
-
-def _differing(recorded: Recorded, compared: Callable[[Sequence[int]], list[int]]) -> Fact | None:
+def _differing(recorded: Recorded, compared: Callable[[Sequence[int]], object]) -> Fact | None:
     """Return the fact that a node does not lead to its operands' nodes; ``compared`` is applied to both lists."""
     for name, node in recorded.nodes.items():
         if recorded.judgeable(name):
@@ -56,6 +244,12 @@ def _differing(recorded: Recorded, compared: Callable[[Sequence[int]], list[int]
             if compared(actual) != compared(expected):
                 return Parents(node=name, seen=recorded.named(actual), expected=recorded.named(expected))
     return None
+
+
+def _past(recorded: Recorded) -> Fact | None:
+    """Compare as ``which`` does, but ignore unknown nodes that lead nowhere: some libraries show constants."""
+    known = {*recorded.nodes.values(), *(node for node, parents in enumerate(recorded.graph.parents) if parents)}
+    return _differing(recorded, known.intersection)
 
 
 def _how_many(recorded: Recorded) -> Fact | None:
@@ -92,10 +286,10 @@ class EdgeProperty:
 
 
 CLAIMS: Final[Mapping[str, EdgeProperty]] = MappingProxyType({
-    "which": EdgeProperty(_which),
+    "which": EdgeProperty(partial(_differing, compared=frozenset)),
     "past": EdgeProperty(_past),
-    "how_often": EdgeProperty(_how_often),
-    "in_order": EdgeProperty(_in_order),
+    "how_often": EdgeProperty(partial(_differing, compared=sorted)),
+    "in_order": EdgeProperty(partial(_differing, compared=list)),
     "how_many": EdgeProperty(_how_many, only_output=True),
     "leaves": EdgeProperty(_leaves),
 })

@@ -8,14 +8,14 @@ The graph is a chain of ``steps`` products with an array of ones, and its sum: e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.facts import Measured
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements.result import Reading
+from refgrad.grading.measurements.programs import MeasuredProgram, Reading, filled, rows
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.native.observation import Observation
@@ -30,12 +30,6 @@ RUNS: Final = 16
 """Number of times that a graph of scalars is built. Reused wrappers of untraced objects may hide a single graph."""
 
 
-def leaf_lines(library: Library, size: str) -> list[str]:
-    """Return the line that makes the leaf ``x``: an array of ``size`` ones, or the number one."""
-    scalars = library.engine.adapter.scalars_only
-    return [f"x = {library.leaf('np.array(1.0)', '1.0') if scalars else library.leaf(f'np.ones({size})')}"]
-
-
 def forward_text(library: Library, operator: str, steps: int) -> str:
     """Return the text of a function that applies an operator ``steps`` times to its last result and ``x``, and sums up.
 
@@ -46,21 +40,15 @@ def forward_text(library: Library, operator: str, steps: int) -> str:
     return function("function(x)", ["y = x", f"for _ in range({steps}):", step, last])
 
 
-def built(library: Library) -> str:
-    """Return the line that applies ``function`` to the leaf and records the graph."""
-    return "loss = function(x)" if library.tape else f"loss, pullback = {library.vjp('function', '[x]')}"
-
-
 def is_traced(library: Library, operator: str) -> bool:
     """Return True if tracemalloc traces the arrays of an engine, or the nodes of a graph of scalars."""
     if library.engine.adapter.scalars_only:
-        forward, line, leaf = forward_text(library, operator, SCALAR_STEPS), built(library), leaf_lines(library, "")
-        runs, least = RUNS, SCALAR_STEPS * NODE
+        forward, line, runs, least = forward_text(library, operator, SCALAR_STEPS), "{built}", RUNS, SCALAR_STEPS * NODE
     else:
-        forward, line, leaf = "", f"loss = {library.apply(operator, 'x', 'x')}", leaf_lines(library, f"{MEGABYTE // 8}")
-        runs, least = 1, MEGABYTE // 2
-    lines = [*leaf, "before = held()", line, "grown = held() - before", "return grown, loss is not None"]
-    results = measured(library, TRACED, f"{forward}\n\n{function('attempt(_)', lines)}", *range(runs))
+        forward, line, runs, least = "", f"loss = {{{operator}:x; x}}", 1, MEGABYTE // 2
+    text = [f"x = {{ones:{MEGABYTE // 8}}}", "before = held()", line, "grown = held() - before"]
+    attempt = function("attempt(_)", filled("\n".join([*text, "return grown, loss is not None"]), library))
+    results = measured(library, TRACED, f"{forward}\n\n{attempt}", *range(runs))
     return bool(min(grown for grown, _ in results) > least)
 
 
@@ -150,6 +138,24 @@ One array, the gradient, may be left in any case.
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release(MeasuredProgram):
+    """Actions on a graph with the output ``loss``, for tape engines and, if they make sense, for functional ones.
+
+    ``what`` says when the graph's memory must be free. With ``frees`` a tape engine must be one that frees graphs. With
+    ``arrays`` scalar engines are left out, as they have nothing that is large enough.
+    """
+
+    frees: bool = False
+    arrays: bool = False
+    collected: bool = True
+    operator: str = "multiply"
+
+
+RELEASES: Final = MappingProxyType({name: Release(**row) for name, row in rows("releases").items()})
+"""Releases by the name that rows of behaviours use."""
+
+
 def measure_release(engine: Engine, parameters: Mapping[str, Any], _: Settings) -> Reading:
     """Measure how much of a graph's memory is left after the actions that the row names."""
     release, library = RELEASES[parameters["after"]], Library(engine)
@@ -179,9 +185,18 @@ def _lacking(release: Release, library: Library) -> str:
     if release.arrays and library.engine.adapter.scalars_only:
         return "arrays"
     if library.tape is None:
-        return "" if release.functional and not library.forward_only else "graph of its own"
+        return "" if release.functional is not None and not library.forward_only else "graph of its own"
     return "graphs that are freed" if release.frees and library.tape.policy.frees == "never" else ""
 
+
+BEFORE: Final = """\
+x = {ones:size}
+before = held()
+{built}
+{value:loss}  # wait for it
+graph = held() - before
+"""
+"""Text of the lines that build a graph and measure it."""
 
 LONGER: Final = 2
 """Factor by which the longer graph of scalars is longer than the one that it is compared with."""
@@ -205,28 +220,12 @@ class _Trial:
         return self.library.engine.adapter.scalars_only
 
     @property
-    def exact(self) -> bool:
-        """Return True if the meter never counts freed memory."""
-        return self.meter.name == "traced" and self.release.collected
-
-    @property
     def text(self) -> str:
         """Text of the functions of the program."""
         library, release = self.library, self.release
-        action = release.tape if library.tape else release.functional
-        assert action is not None
-        lines = [
-            *([] if self.scalars else [f"size = {self.meter.array // 8}"]),
-            *leaf_lines(library, "size"),
-            "before = held()",
-            built(library),
-            f"{library.value('loss')}  # wait for it",
-            "graph = held() - before",
-            *action(library),
-            "return graph, held() - before",
-        ]
-        forward = forward_text(library, release.operator, self.steps)
-        return forward + "\n\n" + function("attempt(_=0)", lines)
+        size = [] if self.scalars else [f"size = {self.meter.array // 8}"]
+        lines = [*size, *filled(BEFORE, library), *release.lines(library), "return graph, held() - before"]
+        return forward_text(library, release.operator, self.steps) + "\n\n" + function("attempt(_=0)", lines)
 
     @property
     def program(self) -> str:
@@ -249,22 +248,14 @@ class _Trial:
 
     def held(self) -> tuple[int, int]:
         """Return the bytes that a graph held, and the bytes that are left of it after confirmation."""
-        if self.exact:
-            return self._pair(self.attempts(1)[0])
-        _, first = self.attempts(2)
-        if self.released(*first):
-            return self._pair(first)
-        _, *confirmed = self.attempts(1 + CONFIRMATIONS)
-        return self._pair(next((each for each in confirmed if self.released(*each)), confirmed[-1]))
-
-    @staticmethod
-    def _pair(measured: Sequence[int]) -> tuple[int, int]:
-        graph, left = measured
-        return graph, left
-
-    def attempts(self, count: int) -> list[Any]:
-        """Return the bytes that a graph held and that were left of it, for ``count`` runs in one process."""
-        return measured(self.library, self.meter, self.text, *range(count))
+        if self.meter.name == "traced" and self.release.collected:  # a meter that never counts freed memory
+            (first,) = measured(self.library, self.meter, self.text, 0)
+            return tuple(first)
+        _, (graph, left) = measured(self.library, self.meter, self.text, *range(2))
+        if self.released(graph, left):
+            return graph, left
+        _, *confirmed = measured(self.library, self.meter, self.text, *range(1 + CONFIRMATIONS))
+        return tuple(next((each for each in confirmed if self.released(*each)), confirmed[-1]))
 
     def released(self, graph: int, left: int) -> bool:
         """Return True if little is left, relative to what the graph held or might have held."""
@@ -281,125 +272,32 @@ class _Trial:
         return Reading("wrong", message, self.program, figures=figures, fact=Measured(quantity="memory"))
 
 
+WATCHED: Final = """\
+x = {leaf:1.0}
+y = {multiply:x; x}
+z = {multiply:y; y}
+watched = weakref.ref(y)
+del y, z
+gc.collect()
+return watched()
+"""
+"""Text of the lines that watch an intermediate tensor by a weak reference."""
+
+
 def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Reading:
     """Check that an intermediate tensor is freed together with the output that was computed from it."""
     library = Library(engine)
     lacking = library.lacks(("multiply",)) or ("" if library.tape else "graph of its own")
     if lacking:
         return Reading("unsupported", f"the engine has no {lacking}")
-    lines = [
-        f"x = {library.leaf('np.array(1.0)', '1.0')}",
-        f"y = {library.apply('multiply', 'x', 'x')}",
-        f"z = {library.apply('multiply', 'y', 'y')}",
-        "watched = weakref.ref(y)",
-        "del y, z",
-        "gc.collect()",
-        "return watched()",
-    ]
-    text = "import gc\nimport weakref\n\n\n" + function("attempt()", lines)
+    text = "import gc\nimport weakref\n\n\n" + function("attempt()", filled(WATCHED, library))
     try:
         (seen,) = library.run(text)
     except RaisedError as error:
-        if error.type == "TypeError":
+        if error.raised.type == "TypeError":
             return Reading("unsupported", "there are no weak references to the engine's tensors")
         raise
     if seen.data is None:
         return Reading("passed")
     program = library.shown(text, "", "print(attempt())")
     return Reading("wrong", "an intermediate tensor outlives its graph", program, fact=Measured(quantity="tensor"))
-
-
-Lines = Callable[[Library], list[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """Actions on a graph with the output ``loss``, for tape engines and, if they make sense, for functional ones.
-
-    ``what`` says when the graph's memory must be free. An engine must offer ``features``; with ``frees`` a tape engine
-    must be one that frees graphs. With ``arrays`` scalar engines are left out, as they have nothing that is large
-    enough.
-    """
-
-    what: str
-    tape: Lines
-    functional: Lines | None = None
-    features: tuple[str, ...] = ()
-    frees: bool = False
-    arrays: bool = False
-    collected: bool = True
-    operator: str = "multiply"
-
-
-def _drop(library: Library) -> list[str]:
-    return ["del loss"] if library.tape else ["del loss, pullback"]
-
-
-def _pulled(library: Library) -> list[str]:
-    return [f"gradients = pullback({library.one})", *_drop(library)]
-
-
-def _differentiate(library: Library) -> list[str]:
-    return [library.backward("loss")]
-
-
-def _differentiate_twice(library: Library) -> list[str]:
-    return [library.backward("loss", retain_graph=True), library.backward("loss")]
-
-
-def _keep_and_drop(library: Library) -> list[str]:
-    return [library.backward("loss", retain_graph=True), *_drop(library)]
-
-
-def _without_recording(library: Library) -> list[str]:
-    assert library.tape is not None
-    assert library.tape.no_grad is not None
-    return ["del loss", f"with {library.template(library.tape.no_grad)}:", "    loss = function(x)"]
-
-
-def _of_constants(library: Library) -> list[str]:
-    array, scalar = ("None", "1.0") if library.engine.adapter.scalars_only else ("np.ones(size)", "None")
-    leaf = library.leaf(array, scalar, requires_grad=False)
-    return ["del loss", f"constant = {leaf}", "loss = function(constant)", "del constant"]
-
-
-def _cut_off(library: Library) -> list[str]:
-    assert library.tape is not None
-    assert library.tape.detach is not None
-    return [f"number = {library.template(library.tape.detach, x='loss')}", "del loss"]
-
-
-def _record_and_drop(library: Library) -> list[str]:
-    gradient = library.recorded_gradient("loss", "x")
-    return [f"gradient = {gradient}", "del loss", "del gradient"]
-
-
-RELEASES: Final[Mapping[str, Release]] = MappingProxyType({
-    "backward": Release("after backward", _differentiate, frees=True, arrays=True),
-    "last_backward": Release(
-        "after a backward that kept the graph and one that did not",
-        _differentiate_twice,
-        features=("retain_graph",),
-        frees=True,
-        arrays=True,
-    ),
-    "kept": Release("once the output of a kept graph is dropped", _keep_and_drop, _pulled, features=("retain_graph",)),
-    "dropped": Release("once its output is dropped", _drop, _drop),
-    "dropped_alone": Release(
-        "once its output is dropped, before the garbage collector has run", _drop, _drop, collected=False
-    ),
-    "no_grad": Release("of what is computed without recording", _without_recording, features=("no_grad",)),
-    "constants": Release("of what is computed from constants", _of_constants),
-    "detached": Release("once only a detached output is left", _cut_off, features=("detach",)),
-    "additions": Release(
-        "of a chain of additions, the rule of which needs no operand",
-        lambda _: [],
-        lambda _: [],
-        arrays=True,
-        operator="add",
-    ),
-    "recorded_gradient": Release(
-        "once its output and a recorded gradient are dropped", _record_and_drop, features=("double_backward",)
-    ),
-})
-"""Releases by the name that rows use."""

@@ -11,19 +11,17 @@ from typing import Any, Final
 
 from refgrad.facts import Measured
 from refgrad.grading.checks.settings import Settings
+from refgrad.grading.measurements.programs import LIMITS, MeasuredProgram, Reading, filled, rows
 from refgrad.grading.measurements.release import (
     RESIDENT,
     TRACED,
-    Lines,
     Meter,
     forward_text,
     is_traced,
-    leaf_lines,
     measured,
     program_of,
     run_measuring,
 )
-from refgrad.grading.measurements.result import Reading
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, function
 
@@ -44,13 +42,21 @@ noticing, whose traces disappear when their addresses are used again. Those of t
 CONFIRMATIONS: Final[Mapping[str, int]] = MappingProxyType({"traced": 1, "resident": 3})
 """Number of times that growth must be confirmed, by meter: other activity of the process moves its resident set."""
 
-LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
-"""Seconds of processor time that iterations may take, by profile. A slow engine does fewer iterations."""
-
 MOST_SECONDS: Final = LIMITS["standard"]
 """Seconds that iterations which confirm growth may take, unless the profile allows more: a program has a minute."""
 
 GROWTH: Final = Measured(quantity="growth")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedAction(MeasuredProgram):
+    """A repeated action on the leaf ``x`` and ``function``, and the lines ``before`` all iterations."""
+
+    before: str = ""
+
+
+REPETITIONS: Final = MappingProxyType({name: RepeatedAction(**row) for name, row in rows("repetitions").items()})
+"""Repetitions by the name that rows of behaviours use."""
 
 
 def measure_repetition(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:
@@ -122,15 +128,13 @@ class _Trial:
     def text(self) -> str:
         """Text of the functions of the program."""
         library, repetition = self.library, self.repetition
-        body = repetition.tape if library.tape else repetition.functional
-        assert body is not None
         lines = [
-            *leaf_lines(library, "500"),
-            *repetition.before(library),
+            *filled("x = {ones:500}", library),
+            *filled(repetition.before, library),
             "readings = []",
             f"for _ in range({ROUNDS}):",
             "    for _ in range(n):",
-            *(f"        {line}" for line in body(library)),
+            *(f"        {line}" for line in repetition.lines(library)),
             "    readings.append(held())",
             "return readings",
         ]
@@ -150,83 +154,3 @@ def is_leak(growth: float, meter: Meter, each: int) -> bool:
 def least_growth(readings: Sequence[int], each: int) -> float:
     """Return the bytes per iteration by which memory grew in the round that grew least."""
     return min((after - before) / each for before, after in itertools.pairwise(readings))
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatedAction:
-    """A repeated action on the leaf ``x`` and ``function``: the lines ``before`` all iterations, and those of each."""
-
-    what: str
-    tape: Lines
-    functional: Lines | None = None
-    before: Lines = lambda _: []
-    features: tuple[str, ...] = ()
-
-
-def _training(library: Library) -> list[str]:
-    if library.functional:
-        return [f"loss, pullback = {library.vjp('function', '[x]')}", f"gradients = pullback({library.one})"]
-    return ["loss = function(x)", library.backward("loss"), library.zero_grad("x")]
-
-
-def _abandoning(library: Library) -> list[str]:
-    return [f"loss, pullback = {library.vjp('function', '[x]')}"] if library.functional else ["loss = function(x)"]
-
-
-def _kept_graph(library: Library) -> list[str]:
-    return _abandoning(library)
-
-
-def _calling(library: Library) -> list[str]:
-    return (
-        [f"gradients = pullback({library.one})"]
-        if library.functional
-        else [library.backward("loss", retain_graph=True)]
-    )
-
-
-def _totalling(library: Library) -> list[str]:
-    assert library.tape is not None
-    assert library.tape.detach is not None
-    cut = library.template(library.tape.detach, x="loss")
-    return ["loss = function(x)", f"total = {library.apply('add', 'total', cut)}"]
-
-
-def _zero(library: Library) -> list[str]:
-    return [f"total = {library.leaf('np.array(0.0)', '0.0', requires_grad=False)}"]
-
-
-def _failing(library: Library) -> list[str]:
-    return ["try:", f"    {library.backward('loss')}", "except Exception:", "    pass"]
-
-
-def _freed(library: Library) -> list[str]:
-    return ["loss = function(x)", library.backward("loss")]
-
-
-def _recording(library: Library) -> list[str]:
-    return ["loss = function(x)", f"gradient = {library.recorded_gradient('loss', 'x')}"]
-
-
-def _hooking(library: Library) -> list[str]:
-    assert library.tape is not None
-    assert library.tape.hook is not None
-    assert library.tape.unhook is not None
-    hook = library.template(library.tape.hook, x="x", function="lambda gradient: None")
-    return [f"handle = {hook}", library.template(library.tape.unhook, handle="handle")]
-
-
-REPETITIONS: Final[Mapping[str, RepeatedAction]] = MappingProxyType({
-    "training": RepeatedAction("build, differentiate, reset", _training, _training, features=("zero_grad",)),
-    "abandoned": RepeatedAction("build a graph, and build the next one", _abandoning, _abandoning),
-    "calls": RepeatedAction(
-        "differentiate a graph that is kept", _calling, _calling, _kept_graph, features=("retain_graph",)
-    ),
-    "detached_total": RepeatedAction("add a detached loss to a total", _totalling, None, _zero, features=("detach",)),
-    "failures": RepeatedAction(
-        "differentiate a graph that is freed, which fails", _failing, None, _freed, features=("error:freed-graph",)
-    ),
-    "recorded_gradients": RepeatedAction("record a gradient, and drop it", _recording, features=("double_backward",)),
-    "hooks": RepeatedAction("put a hook on a leaf, and take it away", _hooking, features=("hooks", "unhook")),
-})
-"""Repetitions by the name that rows use."""

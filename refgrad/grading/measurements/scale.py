@@ -1,4 +1,8 @@
-"""Measurement of large graphs: right numbers, no recursion, and time in proportion to the size."""
+"""Measurement of large graphs: right numbers, no recursion, and time in proportion to the size.
+
+The values and gradients of the graphs are known in closed form. Every number is a multiple of a half, so that nothing
+is rounded unless the library computes in less than float64.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,54 @@ from refgrad.facts import Error, Measured
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth, measure
-from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS, LargeGraph
-from refgrad.grading.measurements.result import Reading
+from refgrad.grading.measurements.programs import LIMITS, MeasuredProgram, Reading, filled, rows
+from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
-from refgrad.native.observation import Raised
 from refgrad.scenario.formats import FORMATS
 
-LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
-"""Seconds of processor time that one size may take, by profile; larger sizes are not tried."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargeGraph(MeasuredProgram):
+    """A family of graphs with a size ``n``, and Python expressions of its leaves, value and gradients.
+
+    With ``calls`` there are n backward calls on one graph; with ``order`` 2 the gradient with respect to the first leaf
+    is differentiated again. A graph is ``swept`` if only reverse mode computes its many gradients at once.
+    """
+
+    leaves: str
+    output: str
+    slopes: str
+    order: int = 1
+    calls: bool = False
+    swept: bool = False
+
+    def value(self, n: int) -> float:
+        """Return the expected value for a size, by integer arithmetic."""
+        value: float = evaluated(self.output, n)
+        return value
+
+    def gradients(self, n: int) -> Sequence[float]:
+        """Return the expected gradients for a size, by integer arithmetic."""
+        gradients: Sequence[float] = evaluated(self.slopes, n)
+        return gradients
+
+
+def evaluated(expression: str, n: int) -> Any:
+    """Return the value of an expression of a row for a size."""
+    return eval(expression, {"n": n, "fibonacci": fibonacci})
+
+
+def fibonacci(n: int) -> int:
+    """Return the n-th Fibonacci number: 0, 1, 1, 2, 3, 5."""
+    first, second = 0, 1
+    for _ in range(n):
+        first, second = second, first + second
+    return first
+
+
+LARGE_GRAPHS: Final = MappingProxyType({name: LargeGraph(**row) for name, row in rows("graphs").items()})
+"""Large graphs by the name that rows of behaviours use."""
 
 ENLARGED: Final = 4
 """Factor of the sizes in the printed program if the smoke profile found the growth; it is obvious at these sizes."""
@@ -54,8 +97,8 @@ class _Trial:
     def run(self, size: int) -> float:
         """Run one size, compare its numbers, and return the seconds that it took.
 
-        Raises _OddNumbersError if the numbers are wrong, RaisedError if the engine raises an exception, and EndingError
-        if its runner ends.
+        Raises _UnexpectedNumbersError if the numbers are wrong, RaisedError if the engine raises an exception, and
+        EndingError if its runner ends.
         """
         (seen,) = Library(self.engine).run(self.text, size)
         value, gradients = seen.data
@@ -85,43 +128,41 @@ class _Trial:
 def program_text(graph: LargeGraph, engine: Engine) -> str:
     """Return the text of ``attempt(n)``, which builds and differentiates a graph and returns value and gradients."""
     library = Library(engine)
-    forward = function("function(*leaves)", [*graph.body(library), "return y"])
-    lines = [f"leaves = [{library.leaf('np.array(number)', 'number')} for number in {graph.leaves}]", "", forward]
-    lines += _tape_lines(graph, library) if library.tape else _functional_lines(graph, library)
+    forward = function("function(*leaves)", [*graph.lines(library), "return y"])
+    lines = [*filled(f"leaves = [{{leaf:number}} for number in {graph.leaves}]", library), "", forward]
+    lines += filled(_tape_text(graph, library.tape) if library.tape else _functional_text(graph), library)
     return function("attempt(n)", "\n".join(lines).splitlines())
 
 
-def _tape_lines(graph: LargeGraph, library: Library) -> list[str]:
-    lines = ["y = function(*leaves)"]
+def _tape_text(graph: LargeGraph, tape: TapeAdapter) -> str:
+    """Return the text of a backward; recording a gradient may leave others in the leaves, which are reset."""
+    text = "y = function(*leaves)\n"
     if graph.order > 1:
-        lines += [f"y = {library.recorded_gradient('y', 'leaves[0]')}"]
-        lines += _reset(library)
-    if graph.calls:
-        lines += ["for _ in range(n):", f"    {library.backward('y', retain_graph=True)}"]
-    else:
-        lines += [library.backward("y")]
-    return [*lines, f"return {library.value('y')}, [{library.gradient('leaf')} for leaf in leaves]"]
+        text += "y = {recorded_gradient:y; leaves[0]}\n"
+        text += "for leaf in leaves:\n    {zero_grad:leaf}\n" if tape.zero_grad else ""
+    text += "for _ in range(n):\n    {retaining_backward:y}\n" if graph.calls else "{backward:y}\n"
+    return text + "return {value:y}, [{gradient:leaf} for leaf in leaves]"
 
 
-def _reset(library: Library) -> list[str]:
-    """Return the lines that reset gradients which recording a gradient may have left in the leaves."""
-    return (
-        ["for leaf in leaves:", f"    {library.zero_grad('leaf')}"] if library.tape and library.tape.zero_grad else []
-    )
+def _functional_text(graph: LargeGraph) -> str:
+    text = "y, pullback = {vjp:function; leaves}\n" if graph.order == 1 else SLOPE
+    text += SEVERAL_PULLS if graph.calls else "cotangents = pullback({one})\n"
+    return text + "return {value:y}, [{value:c} for c in cotangents]"
 
 
-def _functional_lines(graph: LargeGraph, library: Library) -> list[str]:
-    gradients = [f"cotangents = pullback({library.one})"]
-    if graph.order > 1:
-        inner = ["output, pullback = " + library.vjp("lambda first: function(first, *others)", "[first]")]
-        inner += [f"return pullback({library.one})[0]"]
-        lines = [function("slope(first, *others)", inner), f"y, pullback = {library.vjp('slope', 'leaves')}"]
-    else:
-        lines = [f"y, pullback = {library.vjp('function', 'leaves')}"]
-    if graph.calls:
-        gradients = ["cotangents = [0.0 for _ in leaves]", "for _ in range(n):"]
-        gradients += [f"    cotangents = [t + c for t, c in zip(cotangents, pullback({library.one}))]"]
-    return [*lines, *gradients, f"return {library.value('y')}, [{library.value('c')} for c in cotangents]"]
+SLOPE: Final = """\
+def slope(first, *others):
+    output, pullback = {vjp:lambda first: function(first, *others); [first]}
+    return pullback({one})[0]
+
+y, pullback = {vjp:slope; leaves}
+"""
+
+SEVERAL_PULLS: Final = """\
+cotangents = [0.0 for _ in leaves]
+for _ in range(n):
+    cotangents = [t + c for t, c in zip(cotangents, pullback({one}))]
+"""
 
 
 def _allowed(graph: LargeGraph, size: int, dtype: str) -> float:
@@ -147,8 +188,7 @@ def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Setti
     """Measure a family of graphs over growing ``sizes``, or those of ``smoke`` in that profile."""
     graph = LARGE_GRAPHS[parameters["graph"]]
     sizes = parameters["smoke" if settings.profile == "smoke" else "sizes"]
-    lacking = Library(engine).lacks(graph.operators, graph.features)
-    if lacking:
+    if lacking := graph.lacking(Library(engine)):
         return Reading("unsupported", f"the engine has no {lacking}")
     if graph.swept and Library(engine).forward_only:
         return Reading("unsupported", "the engine carries tangents forward, of one leaf at a time")
@@ -180,12 +220,12 @@ def _fault_in_the_small(trial: _Trial) -> str:
     except _UnexpectedNumbersError as error:
         return str(error)
     except RaisedError as error:
-        return f"raised {error.type}"
+        return f"raised {error.raised.type}"
     return ""
 
 
 def _failed(trial: _Trial, sizes: Sequence[int], error: RaisedError | _UnexpectedNumbersError) -> Reading:
-    if isinstance(error, RaisedError) and "NotImplementedError" in error.bases:
+    if isinstance(error, RaisedError) and "NotImplementedError" in error.raised.bases:
         raise error
     fault = _fault_in_the_small(trial)
     if fault:
@@ -197,9 +237,9 @@ def _failed(trial: _Trial, sizes: Sequence[int], error: RaisedError | _Unexpecte
     program, examples = trial.program([size]), len(trial.reached) + 1
     if isinstance(error, _UnexpectedNumbersError):
         return Reading(error.outcome, f"{where}{error}{before}", program, examples=examples)
-    outcome: Outcome = "crashed" if {"RecursionError", "MemoryError"} & set(error.bases) else "unexpected-error"
-    problem = error.type if outcome == "crashed" else f"raised {error}"
-    fact = Error(error=Raised(error.type, str(error).removeprefix(f"{error.type}: "), tuple(error.bases)))
+    outcome: Outcome = "crashed" if {"RecursionError", "MemoryError"} & set(error.raised.bases) else "unexpected-error"
+    problem = error.raised.type if outcome == "crashed" else f"raised {error}"
+    fact = Error(error=error.raised)
     return Reading(outcome, f"{where}{problem}{before}", program, examples=examples, fact=fact)
 
 

@@ -11,7 +11,7 @@ from refgrad.facts import Died, Error, Measured, Silence
 from refgrad.facts.assertion import ProgramEnd, quoted
 from refgrad.facts.behaviour import reasons
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.measurements.exercises.measuring import EXERCISES
+from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.growth import STEEPEST
 from refgrad.grading.measurements.release import RESIDENT, SHARE, TRACED
 from refgrad.native.statements import Call, Code, Show

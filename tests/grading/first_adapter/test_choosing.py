@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.grading.first_adapter.candidates import FAMILIES
+from refgrad.grading.first_adapter.candidates import KNOWN
 from refgrad.grading.first_adapter.choosing import _family
 from refgrad.native.adapter import family_rows
 from refgrad.operators import Operator
@@ -31,10 +31,10 @@ class HavingSome:
 
 @pytest.mark.parametrize(("share", "extended"), [(0.35, False), (0.45, True)])
 def test_a_family_is_extended_where_two_fifths_of_it_are_there(*, share: float, extended: bool) -> None:
-    rows = list(family_rows(FAMILIES[0]))
-    others = {name for family in FAMILIES[1:] for name in family_rows(family)}
+    rows = list(family_rows(KNOWN["families"][0]))
+    others = {name for family in KNOWN["families"][1:] for name in family_rows(family)}
     single = sorted(rows, key=lambda name: name in others)[: int(share * len(rows))]
     started: Any = HavingSome(single)
     family, inherited = _family(started, ["lib"], ["a number"])
-    assert (family == FAMILIES[0]) is extended
+    assert (family == KNOWN["families"][0]) is extended
     assert inherited.keys() <= set(single)

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.first_adapter.asking import Asking
-from refgrad.grading.first_adapter.choosing import choose
-from refgrad.grading.first_adapter.library import LibraryModules
-from refgrad.grading.first_adapter.trying import StartedLibrary, with_policy, without_what_fails
+from refgrad.grading.first_adapter.candidates import Asking
+from refgrad.grading.first_adapter.choosing import choose, with_policy, without_what_fails
+from refgrad.grading.first_adapter.library import LibraryModules, StartedLibrary
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
-from refgrad.native.engine import Engine
 from tests.grading import scalar_tape
 
 MODULE = "tests.grading.first_adapter.plain_tape"
@@ -48,7 +46,7 @@ def answer(_field: str, proposed: str | None) -> str:
 
 
 def left(adapter: TapeAdapter | FunctionalAdapter, options: Mapping[str, str]) -> TapeAdapter | FunctionalAdapter:
-    started = StartedLibrary(Engine(adapter))
+    started = StartedLibrary(adapter)
     return without_what_fails(started, Asking(answer, options)).adapter
 
 
@@ -106,7 +104,7 @@ def test_wrong_numbers_of_a_kept_graph_are_left_to_the_report() -> None:
 )
 def test_no_policy_is_inferred_from_a_wrong_gradient(setup: str, policy: Policy) -> None:
     adapter = replace(TAPE, setup=setup, leaf="Value({scalar})", zero_grad=None, scalars_only=True, policy=Policy())
-    known = with_policy(StartedLibrary(Engine(adapter))).adapter
+    known = with_policy(StartedLibrary(adapter)).adapter
     assert isinstance(known, TapeAdapter)
     assert known.policy == policy
 
@@ -115,7 +113,7 @@ def test_no_policy_is_inferred_from_a_wrong_gradient(setup: str, policy: Policy)
 def test_a_reset_works_with_every_operator(setup: str) -> None:
     adapter = replace(TAPE, setup=setup, leaf="Value({scalar})", scalars_only=True)
     resets = [f"setattr({{leaf}}, 'grad', {to})" for to in (None, 0)]
-    by_none, by_zero = (StartedLibrary(Engine(replace(adapter, zero_grad=reset))) for reset in resets)
+    by_none, by_zero = (StartedLibrary(replace(adapter, zero_grad=reset)) for reset in resets)
     assert by_none.kinds_differentiated(["a number"], reset=True) == []
     assert by_zero.kinds_differentiated(["a number"], reset=True) == ["a number", "a number without a seed"]
 

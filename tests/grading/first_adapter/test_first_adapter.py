@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.asking import Asking
+from refgrad.grading.first_adapter.candidates import Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
 from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.grading.first_adapter.writing import engine_file
@@ -93,7 +93,7 @@ def test_an_operator_with_a_wrong_gradient_stays_and_one_without_any_is_reported
 
 
 def test_the_file_spells_what_was_chosen(engine: Engine, chosen: Chosen, text: str) -> None:
-    assert set(engine.spellings) == set(chosen.started.engine.operators)
+    assert set(engine.spellings) == set(chosen.started.operators)
     assert engine.adapter.features == chosen.started.adapter.features
     assert len(text.splitlines()) < 40
     assert not any(line.startswith("dtype = ") for line in text.splitlines())

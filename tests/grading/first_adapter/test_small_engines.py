@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.first_adapter.asking import Asking
+from refgrad.grading.first_adapter.candidates import Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
 from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.native.adapter import TapeAdapter

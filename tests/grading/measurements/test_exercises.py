@@ -13,8 +13,7 @@ from refgrad.engine.graph import sweep
 from refgrad.engine.graph.sweep import RECORDING
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading
-from refgrad.grading.measurements.exercises.measuring import EXERCISES, exercises_script, measure_exercises
-from refgrad.grading.measurements.exercises.regions import REGIONS
+from refgrad.grading.measurements.exercises import EXERCISES, exercises_script, measure_exercises
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
@@ -296,8 +295,8 @@ def test_the_program_prints_what_was_noted_and_needs_nothing_of_the_suite() -> N
     assert "grading" not in program
 
 
-@pytest.mark.parametrize("name", REGIONS)
+@pytest.mark.parametrize("name", [name for name, each in EXERCISES.items() if "no_grad" in each.features])
 def test_an_exercise_needs_the_template_of_functions_in_regions_where_it_has_one(name: str) -> None:
     library = Library(start(replace(ADAPTER, no_grad_around="around_({function})")))
-    written = "\n".join(REGIONS[name].tape(library))
-    assert ("around_(work)" in written) is ("no_grad_around" in REGIONS[name].fields)
+    written = "\n".join(EXERCISES[name].lines(library))
+    assert ("around_(work)" in written) is ("no_grad_around" in EXERCISES[name].fields)

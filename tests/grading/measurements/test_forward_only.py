@@ -8,8 +8,7 @@ import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements.registry import take_measurement
-from refgrad.grading.measurements.result import Reading
+from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Isolation, launch
 

@@ -10,10 +10,16 @@ import pytest
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, take_measurement
+from refgrad.grading.measurements.introspection import ExpectedNode, _recorded
+from refgrad.lifecycle import Policy
+from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.display import program_lines
 from refgrad.native.engine import Engine, start
 from refgrad.native.languages import Python
+from refgrad.native.library import RaisedError
+from refgrad.native.observation import Observation, Raised
+from refgrad.scenario import parse
 from tests.grading.measurements.broken_graphs import GRAPH_FAULTS, GraphFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "introspection"}
@@ -90,3 +96,11 @@ def test_an_adapter_that_spells_nodes_must_spell_where_they_lead() -> None:
         TapeAdapter(
             name="half", setup="", leaf="{array}", backward="{output}.backward()", gradient="{leaf}.grad", node="{x}"
         )
+
+
+def test_an_error_of_the_traversal_is_the_engines() -> None:
+    model = Model(parse("x = leaf float64[] {0x1p+0} requires_grad\n"), Policy())
+    node = Observation(data=[True, False])
+    traversal = Observation(error=Raised("AttributeError", "no next_functions", ("AttributeError", "Exception")))
+    with pytest.raises(RaisedError, match=r"^AttributeError: no next_functions$"):
+        _recorded(model, [(0, ExpectedNode("x", "x", ()))], [node, traversal])

@@ -19,7 +19,7 @@ from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, scale, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
-from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
+from refgrad.grading.measurements.scale import LARGE_GRAPHS
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
@@ -144,7 +144,7 @@ def test_the_closed_forms_are_those_of_small_graphs_by_finite_differences(graph:
     engine = start(find_adapter("refgrad"))
     for n in (2, 3, 5):
         leaves = eval(family.leaves, {"n": n})
-        body = "\n".join(family.body(Library(engine)))
+        body = "\n".join(family.lines(Library(engine)))
         for at, expected in enumerate(family.gradients(n)):
             values = []
             for step in (1e-4, -1e-4):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.grading.first_adapter.asking import DIRECTIONS, GUIDE, OTHER_LANGUAGES
+from refgrad.grading.first_adapter.candidates import DIRECTIONS, GUIDE, OTHER_LANGUAGES
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, read_adapter
 from refgrad.native.engine import start

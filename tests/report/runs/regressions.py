@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from refgrad.documents import read_toml
+from refgrad.grading.checks.check import FOLDER
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.regressions import FOLDER
 from refgrad.report.document import Report, read_report
 from refgrad.specification import specs_directory
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.regressions import regressions
+from refgrad.grading.checks.check import regressions
 from refgrad.report.document import Report, read_report
 from refgrad.specification import specs_directory
 from tests.report.runs.regressions import Regression, main, read, regressions_in, write

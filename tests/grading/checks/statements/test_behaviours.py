@@ -9,12 +9,12 @@ import pytest
 
 from refgrad.grading.checks.behaviours import BehaviourError, all_behaviours, read_behaviours
 from refgrad.grading.measurements import METHODS
-from refgrad.grading.measurements.exercises.measuring import EXERCISES
+from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.growth import FITTED
 from refgrad.grading.measurements.introspection import CLAIMS, MAKERS
-from refgrad.grading.measurements.large_graphs import LARGE_GRAPHS
 from refgrad.grading.measurements.release import RELEASES
 from refgrad.grading.measurements.repetition import REPETITIONS, ROUNDS
+from refgrad.grading.measurements.scale import LARGE_GRAPHS
 from refgrad.lifecycle import predict
 from refgrad.specification import specs_directory
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.claims import ClaimCheck, ClaimError, all_claims
+from refgrad.grading.checks.claims import ClaimCheck, ClaimError, all_claims, claims_about
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
@@ -273,4 +273,4 @@ def test_a_malformed_row_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "claims" / "dtypes.toml").write_text('[float64]\nscenarios = ["x = leef"]')
     monkeypatch.setenv("REFGRAD_SPECS", str(tmp_path))
     with pytest.raises(ClaimError, match=r"dtypes\.toml: row 'float64': "):
-        all_claims.__wrapped__()
+        claims_about.__wrapped__("dtypes")

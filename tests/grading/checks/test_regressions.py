@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from refgrad.grading.bench import Bench
+from refgrad.grading.checks.check import RegressionError, _chapter, regressions
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.regressions import RegressionError, _chapter, regressions
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import parse

@@ -1,1 +1,0 @@
-"""Programs with known numbers, for failures that appear late, in some runs, or with several tensors at once."""
