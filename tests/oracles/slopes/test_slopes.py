@@ -110,3 +110,28 @@ def test_the_slope_of_a_staircase_is_known_to_a_few_digits(large: float) -> None
 def test_a_kink_is_told_from_rounding(bend: float, *, kink: bool) -> None:
     """Rounding of 0.3 leaves 1e-12 of a slope."""
     assert slopes_at(lambda x: 0.3 + bend * np.abs(x), 0.0).kink[0] == kink
+
+
+@settings(max_examples=300)
+@given(
+    jump=st.floats(-100, 100),
+    distance=st.one_of(st.just(0.0), st.floats(-1e-2, 1e-2), st.floats(-1e-6, 1e-6)),
+    offset=st.sampled_from([0.0, 1.0, 100.0]),
+    phase=st.floats(0, 6),
+    side=st.sampled_from([1, -1]),
+)
+def test_the_true_slope_lies_in_the_interval_where_the_second_derivative_jumps(
+    jump: float, distance: float, offset: float, phase: float, side: int
+) -> None:
+    def function(x: Floats) -> Floats:
+        return offset + np.sin(x + phase) + jump * np.maximum(side * (x - distance), 0) ** 2
+
+    found = slopes_at(function, 0.0)
+    true = np.cos(phase) + 2 * jump * side * np.maximum(-side * distance, 0)
+    assert abs(found.value[0] - true) <= found.error[0] + 2.0**-50 * abs(true)
+
+
+@pytest.mark.parametrize("function", [lambda x: np.maximum(x, 0) ** 2, lambda x: x * np.abs(x)])
+def test_the_slope_is_known_well_where_the_second_derivative_jumps(function: Callable[[Floats], Floats]) -> None:
+    assert slopes_at(function, 0.0).error[0] < 1e-14
+    assert slopes_at(lambda x: 1 + function(x), 0.0).error[0] < 1e-8
