@@ -101,12 +101,11 @@ class GradedSuite:
         (kind, *_), most = clean.logged("kind"), max(map(int, clean.logged("called")))
         for fault in faults:
             if kind in fault.unless or not range(most)[fault.which]:
-                yield FaultGrade(fault.name, fault.description, "does not apply")
+                yield FaultGrade(*fault[:2], "does not apply")
             else:
                 run = self.run(fault.name, limit or max(10.0, 5 * clean.seconds))
                 grade: Grade = "let through" if run.status == 0 else "seen"
-                reached = "changed" in run.log
-                yield FaultGrade(fault.name, fault.description, grade, reached, run.status, run.seconds)
+                yield FaultGrade(*fault[:2], grade, "changed" in run.log, run.status, run.seconds)
 
 
 def _environment(folder: str) -> dict[str, str]:
@@ -123,12 +122,11 @@ def _environment(folder: str) -> dict[str, str]:
 def _status(command: Sequence[str], environment: dict[str, str], output: IO[bytes], limit: float | None) -> int | None:
     """Return the exit status of a command, or None if it takes too long. End its processes in any case."""
     options: Any = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output, "start_new_session": True}
-    process = subprocess.Popen(command, env=environment, **options)  # noqa: S603 (the user's own command)
-    try:
-        return process.wait(limit)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    with subprocess.Popen(command, env=environment, **options) as process:  # noqa: S603 (the user's own command)
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)

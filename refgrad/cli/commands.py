@@ -25,9 +25,7 @@ Listed = Literal["operators", "engines", "checks", "features"]
 @click.option("--dtype", default="float64", show_default=True, help="Measure numbers of this dtype, such as float32.")
 @PYTHON
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the worst of every value and slope.")
-def accuracy(
-    engines: tuple[str, ...], select: tuple[str, ...], dtype: str, python: str | None, *, as_json: bool
-) -> None:
+def accuracy(engines: tuple[str, ...], **options: Any) -> None:
     """Measure the errors of each elementwise operator in units of the last place, and show where they are largest.
 
     It is a measurement, not a verdict: points are drawn over the range of each row and over all magnitudes, and then
@@ -35,7 +33,7 @@ def accuracy(
     """
     from refgrad.cli.measurements import show_accuracy
 
-    show_accuracy(engines, select, dtype, python, as_json=as_json)
+    show_accuracy(engines, **options)
 
 
 @click.command(short_help="Check the gradient of a function.")

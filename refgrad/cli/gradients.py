@@ -105,17 +105,15 @@ def grade_tests(suite: GradedSuite, faults: Sequence[GradFault], time_limit: flo
         try:
             clean = suite.clean_run(time_limit)
         except UngradableError as error:
-            message, output = error.args
-            click.echo(output, err=True, nl=bool(output))
-            raise Failure(message, Status.CANNOT_START) from error
+            click.echo(error.args[1], err=True, nl=bool(error.args[1]))
+            raise Failure(error.args[0], Status.CANNOT_START) from error
         grades = []
         for each in suite.grades(clean, faults, time_limit):
             now.report(f"{each.name}: {each.grade}")
             grades.append(each)
     if as_json:
         counted = {"kind": clean.logged("kind")[0], "calls": len(clean.logged("called")), "seconds": clean.seconds}
-        rows = [asdict(each) for each in grades]
-        _print_json("mutation", suite.function, command=suite.command, **counted, faults=rows)
+        _print_json("mutation", suite.function, command=suite.command, **counted, faults=[*map(asdict, grades)])
     else:
         click.echo("\n".join(map(str, grades)))
     return Status.FAILED if any(each.grade == "let through" for each in grades) else Status.PASSED

@@ -41,26 +41,20 @@ def _engines() -> Iterator[Row]:
             yield name, "broken", str(error)
             continue
         version = engine_version(adapter)
-        installed = version != "unknown"
-        yield (
-            name,
-            version if installed else "-",
-            "installed" if installed else f"not installed: {adapter.distribution}",
-        )
+        state = f"not installed: {adapter.distribution}" if version == "unknown" else "installed"
+        yield name, "-" if version == "unknown" else version, state
 
 
 def _checks() -> Iterator[Row]:
     from refgrad.grading.checks.families import all_checks
 
-    for check in all_checks():
-        yield check.id, check.level, check.statement
+    yield from ((check.id, check.level, check.statement) for check in all_checks())
 
 
 def _features() -> Iterator[Row]:
     from refgrad.native.adapter import FEATURES
 
-    for name, meaning in FEATURES.items():
-        yield name, "", meaning
+    yield from ((name, "", meaning) for name, meaning in FEATURES.items())
 
 
 LISTS: Final[Mapping[Listed, Callable[[], Iterator[Row]]]] = MappingProxyType({
@@ -87,9 +81,7 @@ def explain_check(name: str) -> None:
     from refgrad.pytest_plugin.options import ITEM
 
     check = check_named(name.removeprefix(ITEM))
-    click.echo(f"{check.id} ({check.level})\n{check.statement}")
-    for line in _about(check):
-        click.echo(line)
+    click.echo("\n".join([f"{check.id} ({check.level})", check.statement, *_about(check)]))
 
 
 def _about(check: Check) -> Iterator[str]:

@@ -18,8 +18,8 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 6481, "report": 3718, "checking": 3827, "generation": 3661, "native": 4515, "operators": 2947,
-    "engine": 2530, "oracles": 2208, "scenario": 1448, "cli": 1253, "pytest_plugin": 1090, "lifecycle": 957,
+    "grading": 6481, "report": 3718, "checking": 3825, "generation": 3661, "native": 4515, "operators": 2947,
+    "engine": 2530, "oracles": 2208, "scenario": 1448, "cli": 1240, "pytest_plugin": 1090, "lifecycle": 957,
     "adapters": 424, "interpreter": 365, ".": 457, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`).
