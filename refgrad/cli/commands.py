@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO, get_args
 
 import click
 
 from refgrad.cli.new import new
-from refgrad.cli.options import (
-    ENGINE,
-    OUTPUT,
-    PROFILE,
-    PYTHON,
-    SEED,
-    WORKERS,
-    engine_name,
-    existing_path,
-    file_path,
-    text_of,
-)
+from refgrad.cli.options import ENGINE, OUTPUT, PROFILE, PYTHON, SEED, WORKERS, engine_name, existing_path, file_path
 from refgrad.grading.checks.settings import EFFORTS
 from refgrad.native.engine_names import is_file, is_importable
 
@@ -31,15 +21,11 @@ Listed = Literal["operators", "engines", "checks", "features"]
 
 @click.command(short_help="Measure errors in units of the last place.")
 @click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
-@click.option(
-    "--select", multiple=True, metavar="GLOB", help="Measure the operators whose name matches, such as 'log*'."
-)
+@click.option("--select", multiple=True, metavar="GLOB", help="Measure operators whose name matches, such as 'log*'.")
 @click.option("--dtype", default="float64", show_default=True, help="Measure numbers of this dtype, such as float32.")
 @PYTHON
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the worst of every value and slope.")
-def accuracy(
-    engines: tuple[str, ...], select: tuple[str, ...], dtype: str, python: str | None, *, as_json: bool
-) -> None:
+def accuracy(engines: tuple[str, ...], **options: Any) -> None:
     """Measure the errors of each elementwise operator in units of the last place, and show where they are largest.
 
     It is a measurement, not a verdict: points are drawn over the range of each row and over all magnitudes, and then
@@ -47,7 +33,33 @@ def accuracy(
     """
     from refgrad.cli.measurements import show_accuracy
 
-    show_accuracy(engines, select, dtype, python, as_json=as_json)
+    show_accuracy(engines, **options)
+
+
+@click.command(short_help="Check the gradient of a function.")
+@click.argument("function", metavar="MODULE:FUNCTION")
+@click.option("--inputs", required=True, metavar="MODULE:FUNCTION", help="Check it at the inputs that this returns.")
+@click.option("--engine", default="torch", show_default=True, metavar="NAME", type=engine_name, help="Use this engine.")
+@click.option("--budget", type=click.FloatRange(0), default=10, show_default=True, help="Take so many seconds.")
+@click.option("--tolerance", type=click.FloatRange(0), default=0, help="Let relative errors below this pass.")
+@click.option("--order", type=click.IntRange(1), default=1, show_default=True, help="Check so many derivatives.")
+@click.option("--forward", is_flag=True, help="Check forward mode, too.")
+@click.option("--batched", is_flag=True, help="Check gradients under vmap, too.")
+@SEED
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object (specs/schema/check.schema.json).")
+def check(function: str, inputs: str, engine: str, *, as_json: bool, **options: Any) -> None:
+    """Check that backward through a function gives its derivative, as refgrad.check_gradients does.
+
+    MODULE is a module, which may be in the current folder, or the path of a file of Python. What it prints goes to
+    standard error. FUNCTION may be a torch.autograd.Function. --inputs returns a tensor, a tuple of inputs, or a
+    hypothesis strategy.
+
+    Exit status: 0 the gradient is right, 1 it is wrong, 2 wrong usage, or something cannot be imported, 3 the engine
+    could not be started, 4 the check is inconclusive.
+    """
+    from refgrad.cli.gradients import check_function
+
+    raise SystemExit(int(check_function(function, inputs, engine, as_json=as_json, **options)))
 
 
 @click.command(short_help="Show which operators engines have and lack.")
@@ -105,24 +117,10 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 @click.option("--resume", is_flag=True, help="Go on from the journal that an interrupted run left in the folder.")
 @PYTHON
 @click.option("--in-process", is_flag=True, help="Run the engines in the grading processes, for a debugger.")
-@click.option(
-    "--time-limit", type=float, metavar="SECONDS", help="End an engine that runs one program longer [default: 60]."
-)
-@click.option(
-    "--start-limit",
-    type=float,
-    metavar="SECONDS",
-    help="End an engine that takes longer to start, its adapter's import included [default: 300].",
-)
-@click.option(
-    "--memory-limit",
-    type=click.IntRange(1),
-    metavar="MIB",
-    help="Let a started engine take no more memory [default: 8192].",
-)
-@click.option(
-    "--expect", type=file_path, metavar="FILE", help="Accept the known failures that this file of TOML lists."
-)
+@click.option("--time-limit", type=float, metavar="SECONDS", help="End programs that take longer [default: 60].")
+@click.option("--start-limit", type=float, metavar="SECONDS", help="End slower starts of an engine [default: 300].")
+@click.option("--memory-limit", type=click.IntRange(1), metavar="MIB", help="Give an engine no more [default: 8192].")
+@click.option("--expect", type=file_path, metavar="FILE", help="Accept the known failures listed in a file of TOML.")
 @click.option("--update", is_flag=True, help="Write the file of --expect anew: add what fails, delete what holds now.")
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
 @click.option("--save", type=file_path, metavar="FILE", help="Keep the adapter that is made of a file or module there.")
@@ -133,6 +131,8 @@ def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: b
     be imported: its adapter is made first, as `refgrad new --yes` does. What that suspects and leaves out is printed
     before the grade. The adapter is written to NAME.adapter.toml in the folder of --output, anew each time, unless
     --save names another file.
+
+    The profile is standard, but smoke for an engine without an adapter.
 
     The table [tool.refgrad] of pyproject.toml holds defaults of these options, by their names.
 
@@ -176,9 +176,7 @@ def course(engines: tuple[Path, ...], points: Path, **options: Any) -> None:
 @click.command(short_help="Run one check again, by its id.")
 @click.argument("check", metavar="CHECK")
 @ENGINE
-@click.option(
-    "--report", type=existing_path, metavar="ENGINE.json", help="Run the very scenario that this report shows."
-)
+@click.option("--report", type=existing_path, metavar="ENGINE.json", help="Run the very scenario of this report.")
 @click.option(
     "--profile", type=click.Choice(list(EFFORTS)), default="standard", show_default=True, help="Choose how much is run."
 )
@@ -214,6 +212,7 @@ def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> None
 
     Exit status: 0 everything is as it must be, 1 something is not, 2 wrong usage, 3 the engine could not be started.
     """
+    from refgrad.cli.options import text_of
     from refgrad.cli.run import run_scenario
 
     raise SystemExit(int(run_scenario(text_of(file), engine, python, program=program)))
@@ -272,6 +271,34 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
     raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
 
 
+@click.command(short_help="Grade the tests of a gradient.")
+@click.argument("function", metavar="MODULE:FUNCTION")
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND...")
+@click.option("--select", default="*", metavar="GLOB", help="Try the faults whose name matches, such as 'scaled*'.")
+@click.option("--skip", default="", metavar="GLOB", help="Leave out the faults whose name matches.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="End longer runs [default: 5 clean runs, or 10 s].")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object (specs/schema/mutation.schema.json).")
+def mutate(function: str, command: tuple[str, ...], select: str, skip: str, **options: Any) -> None:
+    """Put standard faults into a gradient, one at a time, and show which of them its tests let through.
+
+    COMMAND runs the tests, such as `refgrad mutate mine:Cube -- pytest tests/test_cube.py`. MODULE is a module that
+    they import, or the path of its file. FUNCTION is a torch.autograd.Function, a jax.custom_vjp, a
+    torch.library.custom_op, or a function that returns gradients. No file is changed: the Python processes of COMMAND
+    put the fault around the function after they have imported the module.
+
+    A fault is let through if COMMAND ends with status 0. A run that takes too long counts as seen.
+
+    Exit status: 0 all faults are seen, 1 some are let through, 2 wrong usage, 3 the tests fail without any fault, or
+    never call the backward of the function.
+    """
+    from refgrad.checking.injection import FAULTS
+    from refgrad.checking.mutation import GradedSuite
+    from refgrad.cli.gradients import grade_tests
+
+    faults = [each for each in FAULTS if fnmatchcase(each.name, select) and not fnmatchcase(each.name, skip)]
+    raise SystemExit(int(grade_tests(GradedSuite(function, command), faults, **options)))
+
+
 @click.command(short_help="Write pages about reports.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=existing_path)
 @click.option("--html", type=file_path, metavar="SITE", help="Write a site for the browser there.")
@@ -297,7 +324,7 @@ def report(folders: tuple[Path, ...], html: Path | None, docs: Path | None) -> N
 @click.argument("check", metavar="CHECK")
 def explain(check: str) -> None:
     """Show what a check requires of an engine, why, the source, and the scenarios or the measurement that test it."""
-    from refgrad.cli.explain import explain_check
+    from refgrad.cli.listing import explain_check
 
     explain_check(check)
 
@@ -326,5 +353,6 @@ def listing(what: Listed) -> None:
 
 
 COMMANDS: Final = (
-    accuracy, badge, clean, confirm, course, coverage, diff, doctor, explain, grade, listing, new, replay, report, run,
+    accuracy, badge, check, clean, confirm, course, coverage, diff, doctor, explain, grade, listing, mutate, new,
+    replay, report, run,
 )  # fmt: skip

@@ -1,15 +1,21 @@
-"""``refgrad list``: list operators, engines, checks and features."""
+"""``refgrad list`` and ``refgrad explain``: list operators, engines, checks and features, and explain a check."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from textwrap import indent
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from refgrad.cli.commands import Listed
 from refgrad.cli.failure import errors_in_one_line
+
+if TYPE_CHECKING:
+    from refgrad.grading.checks.check import Check
+    from refgrad.operators import Operator
+    from refgrad.scenario import Scenario
 
 Row = tuple[str, str, str]
 
@@ -35,26 +41,20 @@ def _engines() -> Iterator[Row]:
             yield name, "broken", str(error)
             continue
         version = engine_version(adapter)
-        installed = version != "unknown"
-        yield (
-            name,
-            version if installed else "-",
-            "installed" if installed else f"not installed: {adapter.distribution}",
-        )
+        state = f"not installed: {adapter.distribution}" if version == "unknown" else "installed"
+        yield name, "-" if version == "unknown" else version, state
 
 
 def _checks() -> Iterator[Row]:
     from refgrad.grading.checks.families import all_checks
 
-    for check in all_checks():
-        yield check.id, check.level, check.statement
+    yield from ((check.id, check.level, check.statement) for check in all_checks())
 
 
 def _features() -> Iterator[Row]:
     from refgrad.native.adapter import FEATURES
 
-    for name, meaning in FEATURES.items():
-        yield name, "", meaning
+    yield from ((name, "", meaning) for name, meaning in FEATURES.items())
 
 
 LISTS: Final[Mapping[Listed, Callable[[], Iterator[Row]]]] = MappingProxyType({
@@ -73,3 +73,50 @@ def show_list(what: Listed) -> None:
     for first, second, third in rows:
         cells = [first.ljust(widths[0]), *([second.ljust(widths[1])] if widths[1] else []), third]
         click.echo("  ".join(cells))
+
+
+def explain_check(name: str) -> None:
+    """Print what a check requires of an engine, why, and how it is tested, which needs no engine."""
+    from refgrad.grading.checks.families import check_named
+    from refgrad.pytest_plugin.options import ITEM
+
+    check = check_named(name.removeprefix(ITEM))
+    click.echo("\n".join([f"{check.id} ({check.level})", check.statement, *_about(check)]))
+
+
+def _about(check: Check) -> Iterator[str]:
+    from refgrad.grading.checks.behaviour_checks import BehaviourCheck
+    from refgrad.grading.checks.claims import ClaimCheck
+    from refgrad.operators import operator_table
+
+    if isinstance(check, BehaviourCheck):
+        yield f"why:       {check.behaviour.rationale}"
+        yield f"source:    {check.behaviour.source}"
+        yield f"tested by: {check.behaviour.tested_by}"
+        yield from _scenarios(check.behaviour.scenarios)
+    if isinstance(check, ClaimCheck):
+        yield from _scenarios(check.claim.scenarios)
+    if check.operator_name:
+        yield from _operator(operator_table()[check.operator_name])
+    if check.draws:
+        yield "tested by: scenarios that are drawn, from the seed of the run"
+
+
+def _scenarios(scenarios: tuple[Scenario, ...]) -> Iterator[str]:
+    for scenario in scenarios:
+        yield f"\nscenario {scenario.id}:\n{indent(scenario.text.rstrip(), '    ')}"
+
+
+def _operator(operator: Operator) -> Iterator[str]:
+    from refgrad.operators.table import domain, edge, signature
+
+    yield f"operator:  {operator.name}{signature(operator)}: {operator.summary}"
+    if operator.formula is not None:
+        yield f"formula:   {operator.formula.source}"
+    for argument, partial in operator.partials.items():
+        yield f"d/d{argument}:      {partial.source}"
+    if operator.domain is not None:
+        yield f"domain:    {domain(operator)}"
+    for each in operator.edges:
+        yield f"edge:      {edge(each)}: {each.reason}"
+    yield f"source:    {operator.source}"

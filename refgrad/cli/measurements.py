@@ -21,7 +21,7 @@ from refgrad.scenario.formats import FORMATS
 
 
 def show_accuracy(
-    engines: Sequence[str], select: Sequence[str], dtype: str, python: str | None, *, as_json: bool
+    engines: Sequence[str], *, select: Sequence[str], dtype: str, python: str | None, as_json: bool
 ) -> None:
     """Print the largest errors of the value and of the slopes of each selected operator of the engines."""
     with errors_in_one_line():

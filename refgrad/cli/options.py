@@ -56,11 +56,7 @@ def text_of(file: TextIO) -> str:
 
 MOST_WORKERS: Final = 8
 
-PYTHON: Final = click.option(
-    "--python",
-    metavar="PATH",
-    help="Use the interpreter that has the engine; it needs no refgrad [default: this one].",
-)
+PYTHON: Final = click.option("--python", metavar="PATH", help="Use the interpreter of the engine; it needs no refgrad.")
 """Option for the Python interpreter that has the engine."""
 
 OUTPUT: Final = click.option(
@@ -73,11 +69,7 @@ OUTPUT: Final = click.option(
 )
 """Option for the folder of reports."""
 
-PROFILE: Final = click.option(
-    "--profile",
-    type=click.Choice(list(EFFORTS)),
-    help="Choose how much is run [default: standard, without an adapter smoke].",
-)
+PROFILE: Final = click.option("--profile", type=click.Choice(list(EFFORTS)), help="Choose how much is run.")
 """Option for the profile, which determines how much is run."""
 
 SEED: Final = click.option("--seed", type=int, default=0, show_default=True, help="Draw every scenario from this seed.")
@@ -92,11 +84,5 @@ WORKERS: Final = click.option(
 )
 """Option for the number of processes that grade."""
 
-ENGINE: Final = click.option(
-    "--engine",
-    required=True,
-    metavar="NAME",
-    type=engine_name,
-    help="Run it on this engine, named as in `refgrad grade`.",
-)
+ENGINE: Final = click.option("--engine", required=True, metavar="NAME", type=engine_name, help="Run it on this engine.")
 """Option for the engine to run on."""
