@@ -11,6 +11,7 @@ import numpy as np
 
 from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck, Method
+from refgrad.checking.contexts import Context, Contexts, chosen_contexts, report_in_contexts
 from refgrad.checking.explanation import is_strategy, search
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
@@ -42,6 +43,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     order: int = 1,
     forward: bool = False,
     batched: bool = False,
+    contexts: Contexts = "cheap",
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -57,6 +59,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     their error estimates. Random choices follow from ``seed``. A relative error below ``tolerance`` passes. ``budget``
     is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
     the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
+    If the gradient is right, it is compared with those of calls in other ``contexts``, such as a cotangent whose memory
+    is not contiguous: in the cheap ones, in ``"all"``, in those that a list names, or in none if that is empty.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
@@ -67,7 +71,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
     started = _started(engine)
-    options = _Options(seed, tolerance, method, order, forward, batched)
+    options = _Options(seed, tolerance, method, order, forward, batched, chosen_contexts(contexts))
     if is_strategy(inputs):
         report = search(
             inputs,
@@ -91,6 +95,7 @@ class _Options:
     order: int
     forward: bool
     batched: bool
+    contexts: tuple[Context, ...]
 
 
 def _report(
@@ -135,7 +140,10 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
 def _checked(subject: CheckedFunction, options: _Options, deadline: Deadline) -> GradientReport:
     """Return the report on all that the options ask for, up to the first that is not right."""
     choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
-    report = explanation.report(GradientCheck(subject, choices, tolerance, options.method, deadline))
+    check = GradientCheck(subject, choices, tolerance, options.method, deadline)
+    report = explanation.report(check)
+    if report.outcome == "right":
+        report = report_in_contexts(check, report, options.contexts)
     if report.outcome == "right" and options.order > 1:
         report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=options.order)
     if report.outcome == "right" and options.forward:
