@@ -22,7 +22,7 @@ from refgrad.checking.check import Fault, GradientCheck
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
 from refgrad.checking.messages import context_program
-from refgrad.checking.modes import first_line
+from refgrad.checking.modes import first_line, forward_report
 from refgrad.checking.report import GradientReport
 from refgrad.checking.subject import Seeds, SideEffectError
 from refgrad.native.observation import Raised
@@ -43,6 +43,9 @@ ULPS = 64
 
 STEEP = 2.0**10
 """Largest factor between the gradients at another point and at the given one: beyond it, rounding decides."""
+
+COARSE = 0.25
+"""Largest error of a gradient in a coarser dtype, relative to the largest entry."""
 
 REFUSAL = r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"
 """Pattern of messages that refuse memory that is not contiguous."""
@@ -68,15 +71,15 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType({
     ),
     "jax": Dialect(
         "outputs, pullback = jax.vjp(lambda *primals: call({}), *primals)",
-        "gradients = pullback(cotangents)",
+        "gradients = pullback(tuple(cotangents))",
         "jax.lax.stop_gradient({})",
         "jnp.zeros_like({})",
     ),
 })
 
 
-Expect = Callable[[list[Array], list[float]], None]
-"""Function that changes the gradients of the plain call, and their sizes, to those that are expected in a context."""
+Expect = Callable[[list[Array]], None]
+"""Function that changes the gradients of the plain call to those that are expected in a context."""
 
 PLAIN = "in the plain call"
 
@@ -86,39 +89,51 @@ class Variant:
     """One call in a context: how it differs from the plain call.
 
     ``where`` completes "wrong when". ``inputs`` and ``constants`` are templates of expressions for inputs, by their
-    numbers; a constant has no gradient. ``around`` is a statement around the forward, ``forward`` its code if it is
-    another one, ``before`` code before the backward, which runs ``times`` times. ``wrap`` is an expression that
-    replaces the ``function`` of the user. ``seeds`` and ``point`` are those of the plain call if they are not given,
-    and ``expect`` makes the expected gradients from those of a plain call there; ``source`` describes these. Variants
-    with the same ``group`` are run in one call, and then one by one if that is wrong. ``parts`` make variants that
-    this one consists of, or None.
+    numbers; a constant has no gradient. ``setup`` is code before the forward, ``around`` a statement around it,
+    ``forward`` its code if it is another one, ``before`` code before the backward, which runs ``times`` times, and
+    ``backward`` its code if it is another one.
+    ``wrap`` is an expression that replaces the ``function`` of the user. ``seeds`` and ``point`` are those of the plain
+    call if they are not given, and ``expect`` makes the expected gradients from those of a plain call there; ``source``
+    describes these, and ``coarser`` is True if they are rounded to another dtype. Variants with the same ``group`` are
+    run in one call, and then one by one if that is wrong. ``parts`` make variants that this one consists of, or None.
     """
 
     where: str
     inputs: Mapping[int, str] = field(default_factory=dict)
     constants: Mapping[int, str] = field(default_factory=dict)
+    setup: str = ""
     around: str = ""
     forward: str = ""
     before: str = ""
+    backward: str = ""
     times: int = 1
     wrap: str = ""
     seeds: Seeds | None = None
     point: Arrays | None = None
     expect: tuple[Expect, ...] = ()
     source: str = PLAIN
-    precision: str = ""
+    coarser: bool = False
     group: str = ""
     parts: tuple[Callable[[], Variant | None], ...] = ()
 
     @property
     def has_truth(self) -> bool:
         """Return True if the judge of the check knows the gradients that are expected."""
-        return self.source == PLAIN and not self.precision
+        return self.source == PLAIN and not self.coarser
 
     @property
     def is_recorded(self) -> bool:
         """Return True if the forward is that of the plain call."""
-        return not (self.inputs or self.constants or self.around or self.forward or self.wrap or self.point)
+        return not (
+            self.inputs
+            or self.constants
+            or self.setup
+            or self.around
+            or self.forward
+            or self.backward
+            or self.wrap
+            or self.point
+        )
 
 
 def merged(variants: Sequence[Variant]) -> Variant:
@@ -129,6 +144,7 @@ def merged(variants: Sequence[Variant]) -> Variant:
         where=" and ".join(v.where for v in variants),
         inputs=dict(ChainMap(*(dict(v.inputs) for v in variants))),
         constants=dict(ChainMap(*(dict(v.constants) for v in variants))),
+        setup="".join(v.setup for v in variants),
         around="".join(v.around for v in variants),
         before="".join(v.before for v in variants),
         times=max(v.times for v in variants),
@@ -171,24 +187,39 @@ class PlainCall:
         self.dialect = DIALECTS[self.subject.engine.adapter.name]
         self.recorded: dict[str, Any] = {}
         """Names after the plain forward, which several backwards share."""
+        if hasattr(check.pullback.leaves[0], "grad"):
+            outputs = [check.pullback.tensors[k] for k in self.seeded]
+            self.recorded = self.subject.engine.namespace | {"primals": check.pullback.leaves, "outputs": outputs}
+
+    @cached_property
+    def nodes(self) -> frozenset[type]:
+        """Types of the nodes of the graph, if the library shows it."""
+        if not self.recorded:
+            return frozenset()
+        return frozenset(type(node) for node, _ in self.library.nodes(self.check.pullback.tensors))
+
+    @property
+    def has_own_rules(self) -> bool:
+        """Return True if the function may have a backward rule that is not the library's."""
+        own = "BackwardCFunction"
+        return not self.recorded or any(own in {base.__name__ for base in node.__mro__} for node in self.nodes)
 
     @cached_property
     def backward(self) -> str:
         """Code of the plain backward. That of a reentrant checkpoint adds to all leaves."""
-        reentrant = "jax" not in self.dialect.forward and any(
-            "CheckpointFunction" in type(node).__name__ for node, _ in self.library.nodes(self.check.pullback.tensors)
-        )
-        return self.dialect.backward.replace(", inputs=primals", "" if reentrant else ", inputs=primals")
+        reentrant = any("CheckpointFunction" in node.__name__ for node in self.nodes)
+        return self.dialect.backward.replace(", inputs=primals", "") if reentrant else self.dialect.backward
 
-    def code(self, variant: Variant) -> tuple[str, str]:
-        """Return the code of the forward and of the backward of a variant."""
+    def code(self, variant: Variant) -> tuple[str, str, str]:
+        """Return the code of a variant: the forward, what is done before the backward, and the backward."""
         each = (
             variant.constants.get(n, "{}").format(variant.inputs.get(n, "{}").format(f"primals[{n}]"))
             for n in range(len(self.shapes))
         )
         forward = variant.forward or self.dialect.forward.format(", ".join(each))
         around = f"{variant.around}\n    " if variant.around else ""
-        return f"{around}{forward}", variant.before + "\n".join([self.backward] * variant.times)
+        backward = variant.backward or "\n".join([self.backward] * variant.times)
+        return f"{variant.setup}{around}{forward}", variant.before, backward
 
     def at(self, variant: Variant) -> list[Array] | None:
         """Return the gradients of a plain call under the seeds and at the point of a variant.
@@ -210,7 +241,7 @@ class PlainCall:
         if variant.is_recorded and self.recorded:
             for x in self.recorded["primals"]:
                 x.grad = None
-            return dict(self.recorded)
+            return self.recorded | {"outputs": [*self.recorded["outputs"]]}
         subject = self.subject if variant.point is None else self.subject.at(variant.point)
         names = dict(subject.engine.namespace)
         if variant.wrap:
@@ -218,20 +249,18 @@ class PlainCall:
             subject.function = eval(variant.wrap, names | {"function": subject.function})
         arguments = subject.arguments(subject.point)
         names["primals"] = [arguments[i] for i in subject.positions]
-        names["call"] = lambda *primals: [subject.applied(*primals)[k] for k in self.seeded]
+        names["call"] = lambda *primals: tuple(subject.applied(*primals)[k] for k in self.seeded)
         try:
             exec(_compiled(code), names)
         except Exception as error:  # a function may refuse a context
             raise Refused(f"the function raised {_text(error.__cause__ or error)}") from error
-        if variant.point is None:
-            self.compare_outputs(variant, names["outputs"])
-        if variant.is_recorded and hasattr(names["primals"][0], "grad"):
-            self.recorded = dict(names)
+        if variant.point is None and not variant.coarser:
+            self.compare_outputs(names["outputs"])
         return names
 
-    def compare_outputs(self, variant: Variant, outputs: Sequence[Any]) -> None:
+    def compare_outputs(self, outputs: Sequence[Any]) -> None:
         """Raise Failure if an output differs by more than rounding from that of the plain call."""
-        tolerance = NEARBY_TOLERANCE[variant.precision or self.precision]
+        tolerance = NEARBY_TOLERANCE[self.precision]
         for k, output in zip(self.seeded, outputs, strict=True):
             value, expected = self.library.read(output), self.check.outputs[k]
             if not _same(value, expected) and (value.shape != expected.shape or not near(expected, value, tolerance)):
@@ -239,18 +268,17 @@ class PlainCall:
 
     def run(self, variant: Variant) -> Sequence[Array | None]:
         """Return the gradients of a variant, None for absent ones. Raises Refused and Failure."""
-        forward, backward = self.code(variant)
+        forward, before, backward = self.code(variant)
         names = self.forward(variant, forward)
-        kinds = self.check.pullback.kinds
-        pairs = [
-            (output, self.library.seed(seed, kinds[k]))
-            for (k, seed), output in zip(_given(variant.seeds or self.seeds), names["outputs"], strict=True)
-            if getattr(output, "requires_grad", True)
-        ]
-        if not pairs:
-            return [None] * len(self.gradients)
-        names["outputs"], names["cotangents"] = map(list, zip(*pairs, strict=True))
+        given = _given(variant.seeds or self.seeds)
+        names["cotangents"] = [self.library.seed(seed, self.check.pullback.kinds[k]) for k, seed in given]
         try:
+            exec(_compiled(before), names)
+            pairs = zip(names["outputs"], names["cotangents"], strict=True)
+            used = [pair for pair in pairs if getattr(pair[0], "requires_grad", True)]
+            if not used:
+                return [None] * len(self.gradients)
+            names["outputs"], names["cotangents"] = map(list, zip(*used, strict=True))
             exec(_compiled(backward), names)
         except Exception as error:
             if _is_refusal(error) or self.subject.engine.adapter.refuses(_text(error)):
@@ -266,16 +294,17 @@ class PlainCall:
         plain = [*self.gradients] if variant.seeds is variant.point is None else self.at(variant)
         if plain is None:
             return
-        expected, sizes = [np.array(g) for g in plain], [*map(_largest, plain)]
+        expected = [np.array(g) for g in plain]
         for change in variant.expect:
-            change(expected, sizes)
+            change(expected)
         found = [
             g if n in variant.constants else np.zeros_like(g) if f is None else f
             for n, (f, g) in enumerate(zip(self.run(variant), expected, strict=True))
         ]
         if all(map(_same, found, expected)):
             return
-        half = float(2.0 ** -(FORMATS[variant.precision or self.precision].bits // 2))
+        sizes = [max(_largest(a), _largest(b)) for a, b in zip(plain, expected, strict=True)]
+        half = COARSE if variant.coarser else float(2.0 ** -(FORMATS[self.precision].bits // 2))
         tight = min(ULPS * FORMATS[self.precision].unit, half) if variant.has_truth else half
         if all(_within(f, g, tight * size) for f, g, size in zip(found, expected, sizes, strict=True)):
             return
@@ -317,7 +346,8 @@ class PlainCall:
 
     def message(self, variant: Variant, failure: Failure) -> str:
         """Return the message about a failure, with a program that shows it."""
-        code = (f"function = {variant.wrap}" * bool(variant.wrap), "\n".join(self.code(variant)))
+        forward, before, backward = self.code(variant)
+        code = (f"function = {variant.wrap}" * bool(variant.wrap), f"{forward}\n{before}{backward}")
         seeds, point = variant.seeds or self.seeds, variant.point or self.subject.point
         program = context_program(self.subject, code, seeds, point, failure.discrepancy)
         return f"right in the plain call, wrong when {variant.where}: {failure.text}\n{program}"
@@ -472,28 +502,37 @@ def input_layouts(plain: PlainCall) -> Iterator[Variant]:
     for layout in (*LAYOUTS, ROWS):
 
         def variant(numbers: Sequence[int], layout: Layout = layout) -> Variant:
-            found = Variant(
+            if layout is ROWS:
+                return _with_equal_rows(plain, numbers)
+            laid_out = {n: layout.of(f"primals[{n}].detach()", plain.shapes[n]) for n in numbers}
+            return Variant(
                 where=_sentence(INPUT, [plain.names[n] for n in numbers], layout.name),
-                inputs={n: layout.of("{}", plain.shapes[n]) for n in numbers},
+                setup="".join(f"primals[{n}] = {code}.requires_grad_()\n" for n, code in laid_out.items()),
                 group=layout.group,
             )
-            return _with_equal_rows(plain, numbers, found) if layout is ROWS else found
 
         yield from _together([n for n, shape in enumerate(plain.shapes) if layout.applies(shape)], variant)
 
 
-def _with_equal_rows(plain: PlainCall, numbers: Collection[int], variant: Variant) -> Variant:
+def _with_equal_rows(plain: PlainCall, numbers: Sequence[int]) -> Variant:
     point = list(plain.subject.point)
     for n in numbers:
         point[n] = np.broadcast_to(point[n][:1], point[n].shape).copy()
 
-    def summed(gradients: list[Array], _: list[float]) -> None:
+    def summed(gradients: list[Array]) -> None:
         for n in numbers:
             total = gradients[n].sum(0)
             gradients[n][...] = 0
             gradients[n][0] = total
 
-    return replace(variant, point=tuple(point), expect=(summed,), source=f"{PLAIN} with equal rows, summed over them")
+    return Variant(
+        where=_sentence(INPUT, [plain.names[n] for n in numbers], ROWS.name),
+        inputs={n: ROWS.of("{}", plain.shapes[n]) for n in numbers},
+        point=tuple(point),
+        expect=(summed,),
+        source=f"{PLAIN} with equal rows, summed over them",
+        group=ROWS.group,
+    )
 
 
 def subsets(plain: PlainCall) -> Iterator[Variant]:
@@ -525,10 +564,9 @@ def one_given_twice(plain: PlainCall) -> Iterator[Variant]:
         point = list(subject.point)
         point[b] = point[a]
 
-        def both(gradients: list[Array], sizes: list[float], a: int = a, b: int = b) -> None:
+        def both(gradients: list[Array], a: int = a, b: int = b) -> None:
             gradients[a] += gradients[b]
             gradients[b][...] = 0
-            sizes[a] += sizes[b]
 
         yield Variant(
             where=f"one tensor is given for the inputs {plain.names[a]} and {plain.names[b]}",
@@ -539,7 +577,7 @@ def one_given_twice(plain: PlainCall) -> Iterator[Variant]:
         )
 
 
-def _zeros(gradients: list[Array], _: list[float]) -> None:
+def _zeros(gradients: list[Array]) -> None:
     for gradient in gradients:
         gradient[...] = 0
 
@@ -564,10 +602,9 @@ def undefined_cotangents(plain: PlainCall) -> Iterator[Variant]:
 def accumulation(plain: PlainCall) -> Iterator[Variant]:
     """Yield two backwards that add to existing gradients, with hooks."""
 
-    def added(gradients: list[Array], sizes: list[float]) -> None:
+    def added(gradients: list[Array]) -> None:
         for n, x in enumerate(plain.subject.point):
             gradients[n] = x + 2 * gradients[n]
-            sizes[n] = 2 * sizes[n] + _largest(x)
 
     yield Variant(
         where="backward is called twice, with hooks, and adds to an existing .grad",
@@ -586,25 +623,112 @@ def saved_tensor_hooks(plain: PlainCall) -> Iterator[Variant]:
     yield Variant(where="hooks copy the saved tensors", around=around, group=LAYOUTS[0].group)
 
 
+def checkpoints(plain: PlainCall) -> Iterator[Variant]:
+    """Yield calls that are checkpointed, in both ways; the backward of one adds to all leaves."""
+    for reentrant in (False, True):
+        yield Variant(
+            where=f"it is checkpointed with use_reentrant={reentrant}",
+            forward=f"outputs = torch.utils.checkpoint.checkpoint(call, *primals, use_reentrant={reentrant})",
+            backward=plain.dialect.backward.replace(", inputs=primals", "") if reentrant else "",
+        )
+
+
+def batches(plain: PlainCall) -> Iterator[Variant]:
+    """Yield a call in a batch of one."""
+    where = "it is run by vmap in a batch of one"
+    if plain.dialect is DIALECTS["torch"]:
+        yield Variant(
+            where=where, forward="outputs = [y[0] for y in torch.vmap(call)(*(x.unsqueeze(0) for x in primals))]"
+        )
+    else:
+        arrays = "[x[None] for x in primals], tuple(c[None] for c in cotangents)"
+        yield Variant(where=where, backward=f"gradients = [g[0] for g in jax.vmap({PULLED})({arrays})]")
+
+
+PULLED = "lambda primals, cotangents: jax.vjp(call, *primals)[1](cotangents)"
+"""Code of a function that returns the gradients in JAX."""
+
+
+def compiled(plain: PlainCall) -> Iterator[Variant]:
+    """Yield calls of the compiled function."""
+    if plain.dialect is DIALECTS["torch"]:
+        yield Variant(where="it is compiled", wrap="torch.compile(function, backend='aot_eager')")
+    else:
+        yield Variant(where="it is compiled", wrap="jax.jit(function)")
+        code = f"gradients = jax.jit({PULLED})(primals, tuple(cotangents))"
+        yield Variant(where="its gradient is compiled", backward=code)
+
+
+def autocast(plain: PlainCall) -> Iterator[Variant]:
+    """Yield a call of a function of float32 in which matrix products and the like are in bfloat16."""
+    if any(kind.part == "float32" for kind in plain.subject.kinds):
+        yield Variant(
+            where="autocast is on",
+            around="with torch.autocast('cpu', torch.bfloat16):",
+            before="cotangents = [c.to(y.dtype) for c, y in zip(cotangents, outputs)]\n",
+            coarser=True,
+        )
+
+
+def threads(plain: PlainCall) -> Iterator[Variant]:
+    """Yield calls in two threads at once, unless these share random numbers."""
+    if not plain.subject.chance.repeats:
+        yield Variant(where="two threads run it at once", before=IN_THREADS, backward=FURTHEST)
+
+
+IN_THREADS = """\
+from concurrent.futures import ThreadPoolExecutor
+def in_thread(number):
+    own = [x.detach().clone().requires_grad_() for x in primals]
+    scale = 1 + number % 2
+    torch.autograd.backward(call(*own), [scale * c for c in cotangents], inputs=own)
+    return [None if x.grad is None else x.grad / scale for x in own]
+with ThreadPoolExecutor(2) as pool:
+    several = list(pool.map(in_thread, range(16)))
+"""
+FURTHEST = f"""\
+{DIALECTS["torch"].backward}
+gradients = max(several, key=lambda each: sum(
+    float((a - b).abs().sum()) for a, b in zip(each, gradients) if a is not None and b is not None))"""
+
+
+def forward_mode(plain: PlainCall) -> Iterator[Variant]:
+    """Yield nothing: forward mode is checked by a report of its own."""
+    del plain
+    yield from ()
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A context: its name, its variants, the libraries that have it, and whether it is tried by default."""
+    """A context: its name, its variants, the libraries that have it, and whether it is tried by default.
+
+    If ``any_rules`` is False, it is tried by default only where the function has a rule that is not the library's.
+    """
 
     name: str
     variants: Callable[[PlainCall], Iterator[Variant]]
     libraries: frozenset[str] = frozenset({"torch"})
     cheap: bool = True
+    any_rules: bool = False
 
+
+BOTH = frozenset(DIALECTS)
 
 CONTEXTS = (
-    Context("accumulation", accumulation),
-    Context("saved-tensor hooks", saved_tensor_hooks),
+    Context("accumulation", accumulation, any_rules=True),
+    Context("saved-tensor hooks", saved_tensor_hooks, any_rules=True),
     Context("cotangent layouts", cotangent_layouts),
-    Context("input layouts", input_layouts),
-    Context("subsets", subsets),
-    Context("zero cotangents", zero_cotangents),
+    Context("input layouts", input_layouts, any_rules=True),
+    Context("subsets", subsets, BOTH),
+    Context("zero cotangents", zero_cotangents, BOTH),
     Context("undefined cotangents", undefined_cotangents),
-    Context("one tensor twice", one_given_twice),
+    Context("one tensor twice", one_given_twice, BOTH),
+    Context("jvp", forward_mode, BOTH, cheap=False),
+    Context("vmap", batches, BOTH, cheap=False),
+    Context("compile", compiled, BOTH, cheap=False),
+    Context("checkpoint", checkpoints, cheap=False),
+    Context("autocast", autocast, cheap=False),
+    Context("threads", threads, cheap=False),
 )
 
 
@@ -626,6 +750,8 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: S
     if not known or not check.first:
         return report
     plain, refused = PlainCall(check), []
+    if known == [each for each in CONTEXTS if each.cheap and engine in each.libraries] and not plain.has_own_rules:
+        known = [each for each in known if each.any_rules]
     variants = [(each.name, variant) for each in known for variant in each.variants(plain)]
     left = _grouped(variants)
     run: set[str] = set()
@@ -638,6 +764,12 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: S
             refused.append(f"{variant.where}: {outcome}")
         run |= names
     run -= {name for names, _ in left for name in names}
+    if any(each.variants is forward_mode for each in known):
+        forward = forward_report(check.subject, check.choices, report)
+        if forward.outcome == "wrong":
+            return forward
+        run |= {"jvp"} if forward.outcome == "right" else set()
+        refused += [str(forward)] if forward.outcome != "right" else []
     return replace(report, contexts=tuple(each.name for each in known if each.name in run), refused=tuple(refused))
 
 

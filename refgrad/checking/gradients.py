@@ -13,6 +13,13 @@ from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck, Method
 from refgrad.checking.contexts import Context, Contexts, chosen_contexts, report_in_contexts
 from refgrad.checking.explanation import is_strategy, search
+from refgrad.checking.given import (
+    FunctionWithGradient,
+    GivenGradient,
+    numpy_engine,
+    reference_of,
+    unlike_reference,
+)
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
@@ -44,6 +51,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     forward: bool = False,
     batched: bool = False,
     contexts: Contexts = "cheap",
+    reference: Callable[..., Any] | None = None,
+    gradient: GivenGradient | None = None,
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -62,6 +71,11 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     If the gradient is right, it is compared with those of calls in other ``contexts``, such as a cotangent whose memory
     is not contiguous: in the cheap ones, in ``"all"``, in those that a list names, or in none if that is empty.
 
+    ``reference`` is a slow implementation of the function: outputs and gradients are compared with its outputs and its
+    derivative. ``gradient`` is a function that is checked in place of the library's backward. It takes the cotangent of
+    the output, or a tuple of those of several outputs, followed by the inputs, and returns the gradient, or a tuple
+    with one for each input. With NumPy arrays as inputs, no library is used.
+
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
     is False or ``allow`` contains the report's ``cause``. Raises AdapterError or EngineStartError if the engine cannot
@@ -70,8 +84,11 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     unknown = set(allow) - CAUSES
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    started = _started(engine)
-    options = _Options(seed, tolerance, method, order, forward, batched, chosen_contexts(contexts))
+    own = gradient is not None and engine == "torch" and _is_numpy(inputs)
+    started = numpy_engine() if own else _started(engine)
+    if (reference or gradient) and (order > 1 or forward or batched):
+        raise ValueError("reference and gradient are for the first order in reverse mode: leave out the other modes")
+    options = _Options(seed, tolerance, method, order, forward, batched, chosen_contexts(contexts), reference, gradient)
     if is_strategy(inputs):
         report = search(
             inputs,
@@ -96,6 +113,8 @@ class _Options:
     forward: bool
     batched: bool
     contexts: tuple[Context, ...]
+    reference: Callable[..., Any] | None
+    gradient: GivenGradient | None
 
 
 def _report(
@@ -107,9 +126,13 @@ def _report(
     deadline = Deadline(budget)
     try:
         with quiet():
-            subject = CheckedFunction(engine, function, arguments)
+            if options.gradient is None:
+                subject = CheckedFunction(engine, function, arguments)
+            else:
+                subject = FunctionWithGradient(engine, function, arguments, options.gradient)
+            slow = None if options.reference is None else reference_of(subject, options.reference, arguments)
             with subject.chance.kept():
-                report = _checked(subject, options, deadline)
+                report = _checked(subject, options, deadline, slow)
     except SideEffectError as error:
         return GradientReport(name, "wrong", "none", 0, 0, message=str(error))
     except SubjectError as error:
@@ -137,12 +160,25 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
         return None
 
 
-def _checked(subject: CheckedFunction, options: _Options, deadline: Deadline) -> GradientReport:
+def _is_numpy(inputs: Any) -> bool:
+    """Return True if the inputs are arrays of NumPy or plain numbers, or drawn by a strategy."""
+    return is_strategy(inputs) or all(
+        isinstance(each, np.ndarray | np.generic | int | float) for each in _arguments(inputs)
+    )
+
+
+def _checked(
+    subject: CheckedFunction, options: _Options, deadline: Deadline, reference: CheckedFunction | None
+) -> GradientReport:
     """Return the report on all that the options ask for, up to the first that is not right."""
     choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
-    check = GradientCheck(subject, choices, tolerance, options.method, deadline)
+    check = GradientCheck(subject, choices, tolerance, options.method, deadline, reference)
+    if reference is not None:
+        unlike = unlike_reference(check.outputs, check.expected_outputs, check.judge, check.pullback.precision)
+        if unlike:
+            return check.report("wrong", message=unlike)
     report = explanation.report(check)
-    if report.outcome == "right":
+    if report.outcome == "right" and options.gradient is None:
         report = report_in_contexts(check, report, options.contexts)
     if report.outcome == "right" and options.order > 1:
         report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=options.order)

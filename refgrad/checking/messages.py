@@ -180,7 +180,7 @@ def context_program(
         *([code[0]] if code[0] else []),
         f"def call({checked}):",
         f"    outputs = {subject.spelled(names)}",
-        f"    return [{', '.join(f'outputs{subject.output_places[k]}' for k, _ in given)}]",
+        f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in given)},",
         f"primals = [{checked}]",
         f"cotangents = [{', '.join(map(PYTHON.called, literals))}]",
         *code[1].splitlines(),

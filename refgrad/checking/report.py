@@ -24,6 +24,9 @@ HOW = {
 }
 """Descriptions of the methods."""
 
+MOST_REFUSED = 3
+"""Largest number of lines about contexts that a function does not support."""
+
 Explanation = tuple[str, Discrepancy | None]
 """The message about a wrong gradient, and the entry that it shows."""
 
@@ -130,6 +133,7 @@ class GradientReport:
         if self.chance_to_miss:
             chance = f"a probability of at most {self.chance_to_miss:.0e}"
             lines.append(f"errors in several entries cancel unseen with {chance}")
+        lines += [f"not compared when {call}" for call in self.refused[:MOST_REFUSED]]
         return lines + [describe_inconclusive(discrepancy) for discrepancy in self.inconclusive]
 
 
