@@ -734,9 +734,9 @@ CONTEXTS = (
 
 def chosen_contexts(contexts: Contexts) -> tuple[Context, ...]:
     """Return the contexts of a choice. Raises ValueError for an unknown name."""
-    if contexts in {"all", "cheap"}:
-        return tuple(context for context in CONTEXTS if context.cheap or contexts == "all")
     names = {contexts} if isinstance(contexts, str) else set(contexts)
+    if names in ({"all"}, {"cheap"}):
+        return tuple(context for context in CONTEXTS if context.cheap or names == {"all"})
     unknown = names - {context.name for context in CONTEXTS}
     if unknown:
         raise ValueError(f"contexts has {sorted(unknown)}, but contexts are {[each.name for each in CONTEXTS]}")

@@ -11,7 +11,7 @@ import numpy as np
 from refgrad.checking.certified import CertifiedJudge
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near, numeric
-from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds
+from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, Watching, unwatched
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, start
 from refgrad.oracles import judge
@@ -37,9 +37,9 @@ class FunctionWithGradient(CheckedFunction):
         super().__init__(engine, function, inputs)
         self.gradient = gradient
 
-    def pullback(self, point: Arrays, *_: Any) -> Pullback:
+    def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
         """Run the function forward, and return the pullback that calls the given gradient."""
-        return GivenPullback(self, point)
+        return GivenPullback(self, point, watching)
 
 
 class GivenPullback(Pullback):
@@ -54,7 +54,8 @@ class GivenPullback(Pullback):
             self.point, lambda i, array: library.make(array, kinds[i], requires_grad=False)
         )
         self.leaves = [self.arguments[i] for i in self.subject.positions]
-        self.tensors = self.subject.call(self.arguments)
+        with self.watching(self.leaves):
+            self.tensors = self.subject.call(self.arguments)
         self.refuse_writes("the function")
 
     def gradients(self, seeds: Seeds) -> Gradients:

@@ -112,58 +112,82 @@ def norm_gradient(g: Any, x: Any) -> Any:
 
 BUGS: dict[str, tuple[Rule, tuple[Any, ...], str]] = {
     "a kernel takes its cotangent for contiguous": (
-        square(lambda _, g, x: as_bare_pointer(g) * 2 * x), MATRIX, "the cotangent of output 0 is transposed",
+        square(lambda _, g, x: as_bare_pointer(g) * 2 * x),
+        MATRIX,
+        "the cotangent of output 0 is transposed",
     ),
     "a kernel takes its input for contiguous": (
-        square(lambda _, g, x: g * 2 * as_bare_pointer(x)), MATRIX, "input 0 is transposed",
+        square(lambda _, g, x: g * 2 * as_bare_pointer(x)),
+        MATRIX,
+        "input 0 is transposed",
     ),
     "a kernel forgets the offset of its cotangent": (
-        square(lambda _, g, x: from_start(g) * 2 * x), MATRIX, "the cotangent of output 0 is a part of a larger tensor",
+        square(lambda _, g, x: from_start(g) * 2 * x),
+        MATRIX,
+        "the cotangent of output 0 is a part of a larger tensor",
     ),
     "a kernel forgets the offset of its input": (
-        square(lambda _, g, x: g * 2 * from_start(x)), MATRIX, "input 0 is a part of a larger tensor",
+        square(lambda _, g, x: g * 2 * from_start(x)),
+        MATRIX,
+        "input 0 is a part of a larger tensor",
     ),
     "a kernel takes a stride of 0 for a sum": (
-        square(lambda _, g, x: g * x * (1 if 0 in g.stride() else 2)), MATRIX, "expanded from one number",
+        square(lambda _, g, x: g * x * (1 if 0 in g.stride() else 2)),
+        MATRIX,
+        "expanded from one number",
     ),
     "a kernel takes a row for all that is expanded": (
-        square(lambda _, g, x: g * x * (3 if 0 in x.stride() else 2)), MATRIX, "input 0 is expanded along its first axis",
+        square(lambda _, g, x: g * x * (3 if 0 in x.stride() else 2)),
+        MATRIX,
+        "input 0 is expanded along its first axis",
     ),
     "a kernel takes every vector for dense": (
-        square(lambda _, g, x: g * 2 * x if g.stride(-1) == 1 else g * x), (numbers(4),), "every second entry",
+        square(lambda _, g, x: g * 2 * x if g.stride(-1) == 1 else g * x),
+        (numbers(4),),
+        "every second entry",
     ),
     "channels_last is read as channels first": (
-        square(
-            lambda _, g, x: 2 * x * (g.permute(0, 2, 3, 1).reshape(g.shape) if g.stride(1) == 1 else g)
-        ), IMAGE, "the cotangent of output 0 is in channels_last",
+        square(lambda _, g, x: 2 * x * (g.permute(0, 2, 3, 1).reshape(g.shape) if g.stride(1) == 1 else g)),
+        IMAGE,
+        "the cotangent of output 0 is in channels_last",
     ),
     "a view of the cotangent is taken": (
-        square(lambda _, g, x: (g.view(-1) * 2 * x.reshape(-1)).reshape(x.shape)), MATRIX, "the backward raised RuntimeError",
+        square(lambda _, g, x: (g.view(-1) * 2 * x.reshape(-1)).reshape(x.shape)),
+        MATRIX,
+        "the backward raised RuntimeError",
     ),
     "one tensor twice": (
-        product(lambda _, g, a, b: (g * b, None if a.data_ptr() == b.data_ptr() else g * a)), PAIR, "one tensor is given",
+        product(lambda _, g, a, b: (g * b, None if a.data_ptr() == b.data_ptr() else g * a)),
+        PAIR,
+        "one tensor is given",
     ),
     "a constant input is not counted": (
         concatenated(lambda length, needed: length if needed else 0),
-        tuple(numbers(2, seed=n) for n in range(3)), "constant: no gradient is required",
+        tuple(numbers(2, seed=n) for n in range(3)),
+        "constant: no gradient is required",
     ),
     "only if both inputs require a gradient": (
-        product(lambda ctx, g, a, b: (g * b * (1 if all(ctx.needs_input_grad) else 2), g * a)), PAIR,
+        product(lambda ctx, g, a, b: (g * b * (1 if all(ctx.needs_input_grad) else 2), g * a)),
+        PAIR,
         "input 0 is the only one that requires a gradient",
     ),
     "a cotangent of zeros": (square(lambda _, g, x: norm_gradient(g, x)), MATRIX, "the cotangent is zero"),
     "an undefined cotangent": (
-        function_of(
-            lambda x: x * x, lambda ctx, g: g.clone() * 2 * ctx.saved_tensors[0], set_materialize_grads=False
-        ), MATRIX, "no cotangent is defined: the backward raised AttributeError",
+        function_of(lambda x: x * x, lambda ctx, g: g.clone() * 2 * ctx.saved_tensors[0], set_materialize_grads=False),
+        MATRIX,
+        "no cotangent is defined: the backward raised AttributeError",
     ),
     "an output that is not used": (
-        multiples(lambda gs: None if None in gs else used(gs)), MATRIX, "is not used",
+        multiples(lambda gs: None if None in gs else used(gs)),
+        MATRIX,
+        "is not used",
     ),
     "saved tensors are told apart by their memory": (
-        by_address, MATRIX, "hooks copy the saved tensors",
+        by_address,
+        MATRIX,
+        "hooks copy the saved tensors",
     ),
-}  # fmt: skip
+}
 
 TWINS: dict[str, tuple[Rule, tuple[Any, ...]]] = {
     "square": (square(lambda _, g, x: g * 2 * x), MATRIX),
@@ -369,7 +393,7 @@ def test_a_given_gradient_must_leave_its_cotangent_alone() -> None:
 
 def test_a_given_gradient_with_too_few_parts_is_wrong() -> None:
     x = np.array([1.0, 2.0])
-    report = check_gradients(lambda a, b: a * b, (x, x), gradient=lambda g, a, b: g * b, raise_exception=False)
+    report = check_gradients(lambda a, b: a * b, (x, x), gradient=lambda g, _, b: g * b, raise_exception=False)
     assert (report.outcome, str(report)) == ("wrong", "the gradient has 1 parts, but there are 2 inputs")
     with pytest.raises(ValueError, match="leave out the other modes"):
         check_gradients(lambda x: x * x, x, gradient=lambda g, x: 2 * g * x, order=2)
