@@ -11,19 +11,19 @@ import numpy as np
 
 from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck, Method
-from refgrad.checking.contexts import Context, Contexts, chosen_contexts, report_in_contexts
+from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
 from refgrad.checking.explanation import is_strategy, search
-from refgrad.checking.given import (
-    FunctionWithGradient,
-    GivenGradient,
-    numpy_engine,
-    reference_of,
-    unlike_reference,
-)
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
 from refgrad.checking.subject import CheckedFunction, SideEffectError, quiet
+from refgrad.checking.supplied import (
+    FunctionWithGradient,
+    GradientFunction,
+    numpy_engine,
+    reference_of,
+    unlike_reference,
+)
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
@@ -52,7 +52,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     batched: bool = False,
     contexts: Contexts = "cheap",
     reference: Callable[..., Any] | None = None,
-    gradient: GivenGradient | None = None,
+    gradient: GradientFunction | None = None,
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -86,9 +86,10 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
     own = gradient is not None and engine == "torch" and _is_numpy(inputs)
     started = numpy_engine() if own else _started(engine)
+    contexts_of(engine, contexts)  # refuses unknown names
     if (reference or gradient) and (order > 1 or forward or batched):
         raise ValueError("reference and gradient are for the first order in reverse mode: leave out the other modes")
-    options = _Options(seed, tolerance, method, order, forward, batched, chosen_contexts(contexts), reference, gradient)
+    options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient)
     if is_strategy(inputs):
         report = search(
             inputs,
@@ -112,9 +113,9 @@ class _Options:
     order: int
     forward: bool
     batched: bool
-    contexts: tuple[Context, ...]
+    contexts: Contexts
     reference: Callable[..., Any] | None
-    gradient: GivenGradient | None
+    gradient: GradientFunction | None
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""Gradients that are given as a function, and functions that are compared with a slow implementation."""
+"""Gradients that are supplied as a function, and functions that are compared with a slow implementation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, start
 from refgrad.oracles import judge
 
-GivenGradient = Callable[..., Any]
+GradientFunction = Callable[..., Any]
 """Function that takes the cotangent, or a tuple of several, and the inputs, and returns the gradient or several."""
 
 
@@ -31,18 +31,18 @@ class FunctionWithGradient(CheckedFunction):
     """A function under test whose gradient is another function."""
 
     def __init__(
-        self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any], gradient: GivenGradient
+        self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any], gradient: GradientFunction
     ) -> None:
         """Copy the inputs."""
         super().__init__(engine, function, inputs)
         self.gradient = gradient
 
     def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
-        """Run the function forward, and return the pullback that calls the given gradient."""
-        return GivenPullback(self, point, watching)
+        """Run the function forward, and return the pullback that calls the supplied gradient."""
+        return SuppliedPullback(self, point, watching)
 
 
-class GivenPullback(Pullback):
+class SuppliedPullback(Pullback):
     """Pullback by a function of cotangents and inputs."""
 
     runs_by_itself = True
@@ -59,22 +59,22 @@ class GivenPullback(Pullback):
         self.refuse_writes("the function")
 
     def gradients(self, seeds: Seeds) -> Gradients:
-        """Return what the given gradient returns; the cotangent of an output without a seed is zeros."""
+        """Return what the supplied gradient returns; the cotangent of an output without a seed is zeros."""
         assert isinstance(self.subject, FunctionWithGradient)
         arrays = [np.zeros_like(o) if seed is None else seed for o, seed in zip(self.outputs, seeds, strict=True)]
         cotangents = [self.library.seed(a, kind) for a, kind in zip(arrays, self.kinds, strict=True)]
-        given = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
+        cotangent = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
         with self.backward_from(0):
-            found = self.subject.gradient(given, *self.subject.tree.build(self.arguments))
+            results = self.subject.gradient(cotangent, *self.subject.tree.build(self.arguments))
         for k, (tensor, array) in enumerate(zip(cotangents, arrays, strict=True)):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the gradient")
-        return tuple(None if each is None else self.library.read_gradient(each) for each in self.chosen(found))
+        return tuple(None if each is None else self.library.read_gradient(each) for each in self.chosen(results))
 
-    def chosen(self, found: Any) -> Sequence[Any]:
+    def chosen(self, results: Any) -> Sequence[Any]:
         """Return the gradients of the checked inputs, from a sequence of these or of the gradients of all inputs."""
         count = len(self.leaves)
-        gradients = list(found) if isinstance(found, tuple | list) else [found]
+        gradients = list(results) if isinstance(results, tuple | list) else [results]
         if len(gradients) == len(self.arguments):
             return [gradients[i] for i in self.subject.positions]
         if len(gradients) != count:
