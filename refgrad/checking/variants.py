@@ -18,7 +18,7 @@ from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
 from refgrad.checking.messages import context_program
 from refgrad.checking.modes import first_line
-from refgrad.checking.subject import Seeds, SideEffectError
+from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
 from refgrad.native.observation import Raised
 from refgrad.oracles import Discrepancy
 from refgrad.scenario.formats import FORMATS
@@ -82,35 +82,27 @@ class Variant:
     @property
     def is_recorded(self) -> bool:
         """Return True if the forward is that of the plain call."""
-        return not (
-            self.inputs
-            or self.constants
-            or self.setup
-            or self.around
-            or self.forward
-            or self.backward
-            or self.wrap
-            or self.point
-        )
+        return not any((self.inputs, self.constants, self.setup, self.around, self.forward, self.wrap, self.point))
 
 
 def merged(variants: Sequence[Variant]) -> Variant:
     """Return the variant that differs from the plain call as all of these do."""
     if len(variants) == 1:
         return variants[0]
+    joined = {name: "".join(getattr(v, name) for v in variants) for name in ("setup", "around", "before")}
+    first = {
+        name: next((x for v in variants if (x := getattr(v, name)) is not None), None) for name in ("seeds", "point")
+    }
     return Variant(
         where=" and ".join(v.where for v in variants),
         inputs=dict(ChainMap(*(dict(v.inputs) for v in variants))),
         constants=dict(ChainMap(*(dict(v.constants) for v in variants))),
-        setup="".join(v.setup for v in variants),
-        around="".join(v.around for v in variants),
-        before="".join(v.before for v in variants),
         times=max(v.times for v in variants),
-        seeds=next((v.seeds for v in variants if v.seeds is not None), None),
-        point=next((v.point for v in variants if v.point is not None), None),
         expect=tuple(each for v in variants for each in v.expect),
         source=next((v.source for v in variants if v.source != PLAIN), PLAIN),
         parts=tuple(partial(merged, [v]) for v in variants),
+        **joined,
+        **first,
     )
 
 
@@ -147,7 +139,8 @@ class PlainCall:
         """Names after the plain forward, which several backwards share."""
         if hasattr(check.pullback.leaves[0], "grad"):
             outputs = [check.pullback.tensors[k] for k in self.seeded]
-            self.recorded = self.subject.engine.namespace | {"primals": check.pullback.leaves, "outputs": outputs}
+            names = {"primals": check.pullback.leaves, "outputs": outputs, "call": self.call_of(self.subject)}
+            self.recorded = self.subject.engine.namespace | names
 
     @cached_property
     def nodes(self) -> frozenset[type]:
@@ -194,6 +187,18 @@ class PlainCall:
         largest = STEEP * max(*map(_largest, self.gradients), 1.0)
         return gradients if finite and max(map(_largest, gradients)) <= largest else None
 
+    def call_of(self, subject: CheckedFunction) -> Callable[..., tuple[Any, ...]]:
+        """Return the function of the checked inputs that returns the outputs with a cotangent."""
+
+        def call(*primals: Any) -> tuple[Any, ...]:
+            try:
+                outputs = subject.applied(*primals)
+            except SubjectError as error:  # checkpoints know the exceptions that they end a call with
+                raise error.__cause__ or error from error
+            return tuple(outputs[k] for k in self.seeded)
+
+        return call
+
     def forward(self, variant: Variant, code: str) -> dict[str, Any]:
         """Run the forward of a variant, and return the names that its backward uses. Raises Refused."""
         if variant.is_recorded and self.recorded:
@@ -207,14 +212,7 @@ class PlainCall:
             subject.function = eval(variant.wrap, names | {"function": subject.function})
         arguments = subject.arguments(subject.point)
         names["primals"] = [arguments[i] for i in subject.positions]
-
-        def call(*primals: Any) -> tuple[Any, ...]:
-            try:
-                return tuple(subject.applied(*primals)[k] for k in self.seeded)
-            except SubjectError as error:  # checkpoints know the exceptions that they end a call with
-                raise error.__cause__ or error from error
-
-        names["call"] = call
+        names["call"] = self.call_of(subject)
         try:
             exec(_compiled(code), names)
         except Exception as error:  # a function may refuse a context

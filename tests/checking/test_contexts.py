@@ -11,6 +11,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking.contexts import tables
+from refgrad.strategies import points, tails
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
@@ -265,9 +266,12 @@ def test_a_message_says_where_and_what() -> None:
 
 
 def test_a_hook_that_writes_to_its_tensor_is_found() -> None:
+    def clamp(leaf: Any) -> None:
+        leaf.data.clamp_(-0.5, 0.5)
+
     def clamped(x: Any) -> Any:
         if x.is_leaf and x.requires_grad:
-            x.register_post_accumulate_grad_hook(lambda leaf: leaf.data.clamp_(-0.5, 0.5))
+            x.register_post_accumulate_grad_hook(clamp)
         return x**2
 
     report = check_gradients(clamped, numbers(3), raise_exception=False)
@@ -324,6 +328,18 @@ def test_contexts_that_cost_more_are_compared_by_name() -> None:
     report = check_gradients(square(lambda _, g, x: 2 * g * x), MATRIX, contexts=["compile", "checkpoint", "vmap"])
     assert {"compile", "checkpoint"} <= set(report.contexts)
     assert any("vmap" in line for line in report.refused)
+
+
+def test_the_tail_of_a_block_is_drawn_and_found() -> None:
+    def whole_blocks_only(_: Any, g: Any, x: Any) -> Any:
+        result = 2 * x * g
+        result[len(x) // 4 * 4 :] = 0
+        return result
+
+    assert tails(4) == [1, 3, 4, 5, 7, 8, 9]
+    drawn = points([("n",)], block=4)
+    assert check_gradients(square(whole_blocks_only), numbers(8)).outcome == "right"
+    assert check_gradients(square(whole_blocks_only), drawn, raise_exception=False).outcome == "wrong"
 
 
 # A reference, and a gradient that is given
