@@ -58,8 +58,8 @@ def points(
     lengths = st.fixed_dictionaries({name: st.sampled_from(tails(block)) for name in names})
 
     def arrays(drawn: tuple[dict[str, int], str]) -> st.SearchStrategy[tuple[npt.NDArray[Any], ...]]:
-        found, dtype = drawn
-        sizes = (tuple(found[axis] if isinstance(axis, str) else axis for axis in shape) for shape in shapes)
+        sizes_of, dtype = drawn
+        sizes = (tuple(sizes_of[axis] if isinstance(axis, str) else axis for axis in shape) for shape in shapes)
         return st.tuples(*(_arrays(size, dtype) for size in sizes))
 
     return st.tuples(lengths, st.sampled_from(sorted(dtypes))).flatmap(arrays)

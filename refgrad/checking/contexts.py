@@ -20,7 +20,7 @@ from refgrad.checking.check import GradientCheck
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.modes import forward_report
 from refgrad.checking.report import GradientReport
-from refgrad.checking.variants import PLAIN, Expect, Failure, PlainCall, Variant, merged
+from refgrad.checking.variants import PLAIN, Expect, Mismatch, PlainCall, Variant, merged
 from refgrad.specification import specs_directory
 
 Contexts: TypeAlias = Literal["cheap", "all"] | Collection[str]
@@ -172,7 +172,7 @@ def unused_outputs(plain: PlainCall, table: Table) -> Iterator[Variant]:
     del table
     for n, k in enumerate(plain.seeded[:MOST_SINGLE] if len(plain.seeded) > 1 else ()):
         seeds = [np.zeros_like(seed) if j == k and seed is not None else seed for j, seed in enumerate(plain.seeds)]
-        before = f"outputs[{n}] = torch._C._functions.UndefinedGrad()(outputs[{n}])\n"
+        before = f"outputs = [*outputs]\noutputs[{n}] = torch._C._functions.UndefinedGrad()(outputs[{n}])\n"
         yield Variant(where=f"output {k} is not used", before=before, seeds=seeds)
 
 
@@ -272,7 +272,7 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: C
     while left and not check.deadline.is_over():
         names, first = left.pop(0)
         for variant, outcome in plain.unlike(first):
-            if isinstance(outcome, Failure):
+            if isinstance(outcome, Mismatch):
                 message, wrong = plain.message(variant, outcome), outcome.discrepancy
                 return replace(report, outcome="wrong", message=message, discrepancy=wrong, raised=outcome.raised)
             refused.append(f"{variant.where}: {outcome}")

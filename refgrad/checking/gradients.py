@@ -68,8 +68,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     their error estimates. Random choices follow from ``seed``. A relative error below ``tolerance`` passes. ``budget``
     is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
     the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
-    If the gradient is right, it is compared with those of calls in other ``contexts``, such as a cotangent whose memory
-    is not contiguous: in the cheap ones, in ``"all"``, in those that a list names, or in none if that is empty.
+    A right gradient is compared with those of calls in other ``contexts``: the cheap ones, ``"all"``, or some by name.
 
     ``reference`` is a slow implementation of the function: outputs and gradients are compared with its outputs and its
     derivative. ``gradient`` is a function that is checked in place of the library's backward. It takes the cotangent of
@@ -84,12 +83,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     unknown = set(allow) - CAUSES
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    own = gradient is not None and engine == "torch" and _is_numpy(inputs)
-    started = numpy_engine() if own else _started(engine)
-    contexts_of(engine, contexts)  # refuses unknown names
-    if (reference or gradient) and (order > 1 or forward or batched):
-        raise ValueError("reference and gradient are for the first order in reverse mode: leave out the other modes")
     options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient)
+    started = _started(engine) if gradient is None or engine != "torch" else _without_library(inputs)
     if is_strategy(inputs):
         report = search(
             inputs,
@@ -116,6 +111,12 @@ class _Options:
     contexts: Contexts
     reference: Callable[..., Any] | None
     gradient: GradientFunction | None
+
+    def __post_init__(self) -> None:
+        """Refuse contexts that are unknown, and modes of gradients that are not the library's."""
+        contexts_of("", self.contexts)
+        if (self.reference or self.gradient) and (self.order > 1 or self.forward or self.batched):
+            raise ValueError("reference and gradient are for the first order in reverse mode: leave out other modes")
 
 
 def _report(
@@ -161,11 +162,11 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
         return None
 
 
-def _is_numpy(inputs: Any) -> bool:
-    """Return True if the inputs are arrays of NumPy or plain numbers, or drawn by a strategy."""
-    return is_strategy(inputs) or all(
-        isinstance(each, np.ndarray | np.generic | int | float) for each in _arguments(inputs)
-    )
+def _without_library(inputs: Any) -> Engine:
+    """Return the engine of NumPy if the inputs are arrays, numbers or drawn by a strategy, and PyTorch otherwise."""
+    plain = (np.ndarray, np.generic, int, float)
+    is_plain = is_strategy(inputs) or all(isinstance(each, plain) for each in _arguments(inputs))
+    return numpy_engine() if is_plain else _started("torch")
 
 
 def _checked(

@@ -89,8 +89,10 @@ def merged(variants: Sequence[Variant]) -> Variant:
     """Return the variant that differs from the plain call as all of these do."""
     if len(variants) == 1:
         return variants[0]
-    joined = {name: "".join(getattr(v, name) for v in variants) for name in ("setup", "around", "before")}
-    first = {
+    joined: dict[str, Any] = {
+        name: "".join(getattr(v, name) for v in variants) for name in ("setup", "around", "before")
+    }
+    first: dict[str, Any] = {
         name: next((x for v in variants if (x := getattr(v, name)) is not None), None) for name in ("seeds", "point")
     }
     return Variant(
@@ -107,7 +109,7 @@ def merged(variants: Sequence[Variant]) -> Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure(Exception):  # noqa: N818 (an internal signal)
+class Mismatch(Exception):  # noqa: N818 (an internal signal)
     """A gradient that is wrong in a context, or none, since the backward raised an exception."""
 
     text: str
@@ -222,15 +224,15 @@ class PlainCall:
         return names
 
     def compare_outputs(self, outputs: Sequence[Any]) -> None:
-        """Raise Failure if an output differs by more than rounding from that of the plain call."""
+        """Raise Mismatch if an output differs by more than rounding from that of the plain call."""
         tolerance = NEARBY_TOLERANCE[self.precision]
         for k, output in zip(self.seeded, outputs, strict=True):
             value, expected = self.library.read(output), self.check.outputs[k]
             if not _same(value, expected) and (value.shape != expected.shape or not near(expected, value, tolerance)):
-                raise Failure(f"output {k} is not the one of the plain call")
+                raise Mismatch(f"output {k} is not the one of the plain call")
 
     def run(self, variant: Variant) -> Sequence[Array | None]:
-        """Return the gradients of a variant, None for absent ones. Raises Refused and Failure."""
+        """Return the gradients of a variant, None for absent ones. Raises Refused and Mismatch."""
         forward, before, backward = self.code(variant)
         names = self.forward(variant, forward)
         weighted = _with_seed(variant.seeds or self.seeds)
@@ -246,14 +248,14 @@ class PlainCall:
         except Exception as error:
             if _is_refusal(error) or self.subject.engine.adapter.refuses(_text(error)):
                 raise Refused(f"the backward raised {_text(error)}") from error
-            raise Failure(f"the backward raised {_text(error)}", raised=error) from error
+            raise Mismatch(f"the backward raised {_text(error)}", raised=error) from error
         for name, x, array in zip(self.names, names["primals"], variant.point or self.subject.point, strict=True):
             if self.library.values(x).tobytes() != array.tobytes():
-                raise Failure(f"the backward writes to input {name}")
+                raise Mismatch(f"the backward writes to input {name}")
         return [None if each is None else self.library.read_gradient(each) for each in names["gradients"]]
 
     def compare(self, variant: Variant) -> None:
-        """Raise Failure if the gradients of a variant are not the expected ones, and Refused if there are none."""
+        """Raise Mismatch if the gradients of a variant are not the expected ones, and Refused if there are none."""
         plain = [*self.gradients] if variant.seeds is variant.point is None else self.at(variant)
         if plain is None:
             return
@@ -278,26 +280,26 @@ class PlainCall:
         if not all(_within(f, g, allowed * size) for f, g, size in zip(results, expected, sizes, strict=True)):
             raise self.failure(variant, results, expected)
 
-    def outcome(self, variant: Variant) -> Failure | Refused | None:
+    def outcome(self, variant: Variant) -> Mismatch | Refused | None:
         """Return why a variant is wrong or refused, or None if it has the gradients that are expected."""
         try:
             self.compare(variant)
-        except (Failure, Refused) as error:
+        except (Mismatch, Refused) as error:
             return error
         return None
 
-    def unlike(self, variant: Variant) -> list[tuple[Variant, Failure | Refused]]:
+    def unlike(self, variant: Variant) -> list[tuple[Variant, Mismatch | Refused]]:
         """Return the variant if it is wrong or refused, or those of its parts that are, the wrong ones first."""
         outcome = self.outcome(variant)
         if outcome is None:
             return []
         parts = (make() for make in variant.parts)
         results = [pair for part in parts if part is not None for pair in self.unlike(part)]
-        if not results or (isinstance(outcome, Failure) and all(isinstance(each, Refused) for _, each in results)):
+        if not results or (isinstance(outcome, Mismatch) and all(isinstance(each, Refused) for _, each in results)):
             results.append((variant, outcome))
         return sorted(results, key=lambda pair: isinstance(pair[1], Refused))
 
-    def failure(self, variant: Variant, results: Sequence[Array], expected: Sequence[Array]) -> Failure:
+    def failure(self, variant: Variant, results: Sequence[Array], expected: Sequence[Array]) -> Mismatch:
         """Return the failure with the entry that is the furthest from the expected one."""
         furthest = [_furthest(f, g) for f, g in zip(results, expected, strict=True)]
         n = max(range(len(furthest)), key=lambda n: furthest[n][0])
@@ -305,9 +307,9 @@ class PlainCall:
         observed, right = float(results[n][index]), float(expected[n][index])
         discrepancy = Discrepancy("wrong", self.subject.positions[n], index, observed, right, right, repr(right))
         where = f"input {self.names[n]}{f', entry {index}' * bool(index)}"
-        return Failure(f"{where} is {observed!r}, but {right!r} {variant.source}", discrepancy)
+        return Mismatch(f"{where} is {observed!r}, but {right!r} {variant.source}", discrepancy)
 
-    def message(self, variant: Variant, failure: Failure) -> str:
+    def message(self, variant: Variant, failure: Mismatch) -> str:
         """Return the message about a failure, with a program that shows it."""
         forward, before, backward = self.code(variant)
         code = (f"function = {variant.wrap}" * bool(variant.wrap), f"{forward}\n{before}{backward}")
