@@ -77,8 +77,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
-    is False or ``allow`` contains the report's ``cause``. Raises AdapterError or EngineStartError if the engine cannot
-    be loaded.
+    is False or ``allow`` contains the report's ``cause``, and AdapterError or EngineStartError without the engine.
     """
     unknown = set(allow) - CAUSES
     if unknown:

@@ -110,10 +110,11 @@ def merged(variants: Sequence[Variant]) -> Variant:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch(Exception):  # noqa: N818 (an internal signal)
-    """A gradient that is wrong in a context, or none, since the backward raised an exception."""
+    """A gradient that is wrong or ``missing`` in a context, or an exception that the backward raised."""
 
     text: str
     discrepancy: Discrepancy | None = None
+    missing: bool = False
     raised: BaseException | None = None
 
 
@@ -241,10 +242,10 @@ class PlainCall:
             exec(_compiled(before), names)
             pairs = zip(names["outputs"], names["cotangents"], strict=True)
             used = [pair for pair in pairs if getattr(pair[0], "requires_grad", True)]
-            if not used:
-                return [None] * len(self.gradients)
-            names["outputs"], names["cotangents"] = map(list, zip(*used, strict=True))
-            exec(_compiled(backward), names)
+            names["gradients"] = [getattr(x, "grad", None) for x in names["primals"]]
+            if used:
+                names["outputs"], names["cotangents"] = map(list, zip(*used, strict=True))
+                exec(_compiled(backward), names)
         except Exception as error:
             if _is_refusal(error) or self.subject.engine.adapter.refuses(_text(error)):
                 raise Refused(f"the backward raised {_text(error)}") from error
@@ -262,9 +263,10 @@ class PlainCall:
         expected = [np.array(g) for g in plain]
         for change in variant.expect:
             change(variant.point or self.subject.point, expected)
+        gradients = self.run(variant)
         results = [
-            g if n in variant.constants else np.zeros_like(g) if f is None else f
-            for n, (f, g) in enumerate(zip(self.run(variant), expected, strict=True))
+            e if n in variant.constants else np.zeros_like(e) if g is None else g
+            for n, (g, e) in enumerate(zip(gradients, expected, strict=True))
         ]
         if all(map(_same, results, expected)):
             return
@@ -278,7 +280,7 @@ class PlainCall:
             return
         allowed = 0.0 if any(each.failing for each in judged) else half
         if not all(_within(f, g, allowed * size) for f, g, size in zip(results, expected, sizes, strict=True)):
-            raise self.failure(variant, results, expected)
+            raise self.failure(variant, [g is None for g in gradients], results, expected)
 
     def outcome(self, variant: Variant) -> Mismatch | Refused | None:
         """Return why a variant is wrong or refused, or None if it has the gradients that are expected."""
@@ -299,22 +301,26 @@ class PlainCall:
             results.append((variant, outcome))
         return sorted(results, key=lambda pair: isinstance(pair[1], Refused))
 
-    def failure(self, variant: Variant, results: Sequence[Array], expected: Sequence[Array]) -> Mismatch:
-        """Return the failure with the entry that is the furthest from the expected one."""
-        furthest = [_furthest(f, g) for f, g in zip(results, expected, strict=True)]
+    def failure(
+        self, variant: Variant, missing: Sequence[bool], results: Sequence[Array], expected: Sequence[Array]
+    ) -> Mismatch:
+        """Return the mismatch with the entry that is the furthest from the expected one."""
+        furthest = [_furthest(g, e) for g, e in zip(results, expected, strict=True)]
         n = max(range(len(furthest)), key=lambda n: furthest[n][0])
         index = furthest[n][1]
         observed, right = float(results[n][index]), float(expected[n][index])
         discrepancy = Discrepancy("wrong", self.subject.positions[n], index, observed, right, right, repr(right))
         where = f"input {self.names[n]}{f', entry {index}' * bool(index)}"
-        return Mismatch(f"{where} is {observed!r}, but {right!r} {variant.source}", discrepancy)
+        why = ", since no gradient arrives" * missing[n]
+        return Mismatch(f"{where} is {observed!r}{why}, but {right!r} {variant.source}", discrepancy, missing[n])
 
     def message(self, variant: Variant, failure: Mismatch) -> str:
         """Return the message about a failure, with a program that shows it."""
         forward, before, backward = self.code(variant)
         code = (f"function = {variant.wrap}" * bool(variant.wrap), f"{forward}\n{before}{backward}")
         seeds, point = variant.seeds or self.seeds, variant.point or self.subject.point
-        program = context_program(self.subject, code, seeds, point, failure.discrepancy)
+        entry = None if failure.missing else failure.discrepancy
+        program = context_program(self.subject, code, seeds, point, entry)
         return f"right in the plain call, wrong when {variant.where}: {failure.text}\n{program}"
 
 
