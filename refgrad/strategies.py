@@ -41,19 +41,40 @@ POOL = 3
 """Largest number of different numbers in arrays that are drawn to have ties."""
 
 
+MANY = 64
+"""Largest number of entries that are drawn one by one."""
+
+
 def points(
-    shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str] = ("float64",)
+    shapes: Sequence[tuple[int | str, ...]], dtypes: Sequence[str] = ("float64",), block: int = 1
 ) -> st.SearchStrategy[tuple[npt.NDArray[Any], ...]]:
     """Return a strategy for tuples of NumPy arrays, one for each shape, all of one of the dtypes.
 
     Entries are zero, edges of the operators of the table and numbers next to them, equal to each other, or any number
-    of an ordinary size.
+    of an ordinary size. An axis of a shape may be a name: ``[("n", 4), ("n",)]``. Its length is drawn from those at
+    which kernels that work in blocks of ``block`` have a tail: 1, and one less or more than a multiple.
     """
-    return st.sampled_from(sorted(dtypes)).flatmap(lambda dtype: st.tuples(*(_arrays(s, dtype) for s in shapes)))
+    names = sorted({axis for shape in shapes for axis in shape if isinstance(axis, str)})
+    lengths = st.fixed_dictionaries({name: st.sampled_from(tails(block)) for name in names})
+
+    def arrays(drawn: tuple[dict[str, int], str]) -> st.SearchStrategy[tuple[npt.NDArray[Any], ...]]:
+        sizes_of, dtype = drawn
+        sizes = (tuple(sizes_of[axis] if isinstance(axis, str) else axis for axis in shape) for shape in shapes)
+        return st.tuples(*(_arrays(size, dtype) for size in sizes))
+
+    return st.tuples(lengths, st.sampled_from(sorted(dtypes))).flatmap(arrays)
+
+
+def tails(block: int) -> list[int]:
+    """Return lengths around the multiples of a block, the shortest first."""
+    return sorted({1, *(n for k in (1, 2) for n in (k * block - 1, k * block, k * block + 1) if n > 0)})
 
 
 def _arrays(shape: tuple[int, ...], dtype: str) -> st.SearchStrategy[npt.NDArray[Any]]:
     size = int(np.prod(shape))
+    if size > MANY:
+        seeds = st.integers(0, 2**32 - 1)
+        return seeds.map(lambda seed: np.random.default_rng(seed).uniform(-ORDINARY, ORDINARY, shape).astype(dtype))
     pools = st.lists(_numbers(), min_size=1, max_size=POOL).flatmap(
         lambda pool: st.lists(st.sampled_from(pool), min_size=size, max_size=size)
     )

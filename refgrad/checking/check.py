@@ -90,16 +90,18 @@ class Failing:
 class GradientCheck:
     """One function at one point."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (what a check needs)
         self,
         subject: CheckedFunction,
         choices: np.random.Generator,
         tolerance: float,
         method: Method,
         deadline: Deadline,
+        reference: CheckedFunction | None = None,
     ) -> None:
-        """Run the function forward, and choose the judge."""
+        """Run the function forward, and choose the judge, of the derivative of the reference if there is one."""
         self.subject = subject
+        self.reference = reference
         self.choices = choices
         self.tolerance = tolerance
         self.deadline = deadline
@@ -117,6 +119,7 @@ class GradientCheck:
         self.outputs = self.pullback.outputs
         subject.output_kinds = self.pullback.kinds
         self.reason = ""
+        self.expected_outputs = self.outputs if self.reference is None else self.slow_outputs(self.reference)
         self._differences: DifferencesJudge | None = None
         self.judge, traced = self.find_judge(method)
         self.again = traced or subject.pullback(subject.point)
@@ -129,21 +132,28 @@ class GradientCheck:
         """Return the judge, a certified one if the function can be traced, and the run that was traced."""
         if method != "auto":
             return self.differences, None
-        recorder = Recorder()
+        recorder, reference = Recorder(), self.reference
         try:
-            traced = trace(self.subject, self.outputs, self.pullback.precision, recorder)
-            judge = CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance, self.subject)
-            return judge, recorder.run  # noqa: TRY300 (only reached if the function is traced)
+            traced = trace(reference or self.subject, self.expected_outputs, self.pullback.precision, recorder)
+            own = self.subject if reference is None else None
+            judge = CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance, own)
+            return judge, recorder.run if reference is None else None  # noqa: TRY300 (only reached if it is traced)
         except Untraceable as error:
             self.reason = str(error)
             self.pullback.precision = least_precise([self.pullback.precision, *recorder.dtypes])
-        return self.differences, recorder.run
+        return self.differences, recorder.run if reference is None else None
+
+    def slow_outputs(self, reference: CheckedFunction) -> Arrays:
+        """Return the outputs of the reference, whose precision counts, too."""
+        slow = reference.pullback(reference.point)
+        self.pullback.precision = least_precise([self.pullback.precision, slow.precision])
+        return slow.outputs
 
     @property
     def differences(self) -> DifferencesJudge:
         """The judge by differences of the function's values."""
         if self._differences is None:
-            function = UserFunction(self.subject, self.outputs, self.pullback.precision)
+            function = UserFunction(self.reference or self.subject, self.expected_outputs, self.pullback.precision)
             self._differences = DifferencesJudge(function, self.choices, self.deadline.is_over)
             self._differences.tolerance = self.tolerance
         return self._differences

@@ -248,7 +248,8 @@ class Explainer:
 
     def simplified(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
         """Return the simplest inputs at which the same input's gradient is still wrong, and its discrepancy there."""
-        if self.check.judge.method == "directions" or self.check.deadline.is_over():
+        check = self.check
+        if check.judge.method == "directions" or check.deadline.is_over() or check.reference is not None:
             return self.check.subject.point, discrepancy
         for point in simpler_points(self.check.subject.point):
             found = self.elsewhere(point, seeds, discrepancy)

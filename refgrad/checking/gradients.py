@@ -11,11 +11,19 @@ import numpy as np
 
 from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck, Method
+from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
 from refgrad.checking.explanation import is_strategy, search
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, unsupported
 from refgrad.checking.subject import CheckedFunction, SideEffectError, quiet
+from refgrad.checking.supplied import (
+    FunctionWithGradient,
+    GradientFunction,
+    numpy_engine,
+    reference_of,
+    unlike_reference,
+)
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
@@ -42,6 +50,9 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     order: int = 1,
     forward: bool = False,
     batched: bool = False,
+    contexts: Contexts = "cheap",
+    reference: Callable[..., Any] | None = None,
+    gradient: GradientFunction | None = None,
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -57,17 +68,22 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     their error estimates. Random choices follow from ``seed``. A relative error below ``tolerance`` passes. ``budget``
     is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
     the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
+    A right gradient is compared with those of calls in other ``contexts``: the cheap ones, ``"all"``, or some by name.
+
+    ``reference`` is a slow implementation of the function: outputs and gradients are compared with its outputs and its
+    derivative. ``gradient`` is a function that is checked in place of the library's backward. It takes the cotangent of
+    the output, or a tuple of those of several outputs, followed by the inputs, and returns the gradient, or a tuple
+    with one for each input. With NumPy arrays as inputs, no library is used.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
-    is False or ``allow`` contains the report's ``cause``. Raises AdapterError or EngineStartError if the engine cannot
-    be loaded.
+    is False or ``allow`` contains the report's ``cause``, and AdapterError or EngineStartError without the engine.
     """
     unknown = set(allow) - CAUSES
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    started = _started(engine)
-    options = _Options(seed, tolerance, method, order, forward, batched)
+    options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient)
+    started = _started(engine) if gradient is None or engine != "torch" else _without_library(inputs)
     if is_strategy(inputs):
         report = search(
             inputs,
@@ -91,6 +107,15 @@ class _Options:
     order: int
     forward: bool
     batched: bool
+    contexts: Contexts
+    reference: Callable[..., Any] | None
+    gradient: GradientFunction | None
+
+    def __post_init__(self) -> None:
+        """Refuse contexts that are unknown, and modes of gradients that are not the library's."""
+        contexts_of("", self.contexts)
+        if (self.reference or self.gradient) and (self.order > 1 or self.forward or self.batched):
+            raise ValueError("reference and gradient are for the first order in reverse mode: leave out other modes")
 
 
 def _report(
@@ -102,9 +127,13 @@ def _report(
     deadline = Deadline(budget)
     try:
         with quiet():
-            subject = CheckedFunction(engine, function, arguments)
+            if options.gradient is None:
+                subject = CheckedFunction(engine, function, arguments)
+            else:
+                subject = FunctionWithGradient(engine, function, arguments, options.gradient)
+            slow = None if options.reference is None else reference_of(subject, options.reference, arguments)
             with subject.chance.kept():
-                report = _checked(subject, options, deadline)
+                report = _checked(subject, options, deadline, slow)
     except SideEffectError as error:
         return GradientReport(name, "wrong", "none", 0, 0, message=str(error))
     except SubjectError as error:
@@ -132,10 +161,26 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
         return None
 
 
-def _checked(subject: CheckedFunction, options: _Options, deadline: Deadline) -> GradientReport:
+def _without_library(inputs: Any) -> Engine:
+    """Return the engine of NumPy if the inputs are arrays, numbers or drawn by a strategy, and PyTorch otherwise."""
+    plain = (np.ndarray, np.generic, int, float)
+    is_plain = is_strategy(inputs) or all(isinstance(each, plain) for each in _arguments(inputs))
+    return numpy_engine() if is_plain else _started("torch")
+
+
+def _checked(
+    subject: CheckedFunction, options: _Options, deadline: Deadline, reference: CheckedFunction | None
+) -> GradientReport:
     """Return the report on all that the options ask for, up to the first that is not right."""
     choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
-    report = explanation.report(GradientCheck(subject, choices, tolerance, options.method, deadline))
+    check = GradientCheck(subject, choices, tolerance, options.method, deadline, reference)
+    if reference is not None:
+        unlike = unlike_reference(check.outputs, check.expected_outputs, check.judge, check.pullback.precision)
+        if unlike:
+            return check.report("wrong", message=unlike)
+    report = explanation.report(check)
+    if report.outcome == "right" and options.gradient is None:
+        report = report_in_contexts(check, report, options.contexts)
     if report.outcome == "right" and options.order > 1:
         report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=options.order)
     if report.outcome == "right" and options.forward:

@@ -157,6 +157,38 @@ def program(subject: CheckedFunction, sighting: Sighting) -> list[str]:
     return lines
 
 
+def context_program(
+    subject: CheckedFunction, code: tuple[str, str], seeds: Seeds, point: Arrays, discrepancy: Discrepancy | None
+) -> str:
+    """Return a program that calls ``function`` in a context, and prints an entry of the gradient.
+
+    The ``code`` is a statement that may replace the function, and the statements that make ``gradients`` from ``call``,
+    which takes the checked inputs, ``primals`` and ``cotangents``.
+    """
+    adapter = subject.engine.adapter
+    names = [f"x{i}" for i in range(len(subject.inputs))]
+    checked = ", ".join(names[i] for i in subject.positions)
+    given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+    kinds = subject.output_kinds
+    literals = [calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), kinds[k].dtype) for k, seed in given]
+    shown = "gradients"
+    if discrepancy is not None:
+        entry = _index(subject, discrepancy)
+        shown = f"gradients[{subject.positions.index(discrepancy.input)}]{entry}.item()"
+    lines = [
+        *(f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))),
+        *([code[0]] if code[0] else []),
+        f"def call({checked}):",
+        f"    outputs = {subject.spelled(names)}",
+        f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in given)},",
+        f"primals = [{checked}]",
+        f"cotangents = [{', '.join(map(PYTHON.called, literals))}]",
+        *code[1].splitlines(),
+        f"print({shown})",
+    ]
+    return "  to see it:\n" + indent(PYTHON.whole(adapter.setup, "\n".join(lines)).rstrip(), "    ")
+
+
 def _index(subject: CheckedFunction, discrepancy: Discrepancy) -> str:
     """Return code for the index of an entry, with the attribute of its part if it is complex."""
     entry = list(discrepancy.entry or ())

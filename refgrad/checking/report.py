@@ -24,6 +24,9 @@ HOW = {
 }
 """Descriptions of the methods."""
 
+MOST_REFUSED = 3
+"""Largest number of lines about contexts that a function does not support."""
+
 Explanation = tuple[str, Discrepancy | None]
 """The message about a wrong gradient, and the entry that it shows."""
 
@@ -63,6 +66,9 @@ class GradientReport:
     all, and ``discrepancy`` is the wrong entry that it shows. A report that is inconclusive for a cause that was
     ``allowed`` is true, too.
 
+    ``contexts`` names the contexts in which the gradient is that of the plain call. ``refused`` has a line for each
+    call in a context that raised an exception since it is not supported.
+
     ``points`` is the number of inputs of a search at which the gradient was right, or that were tried until the
     smallest wrong ones were found. ``raised`` is the exception that ended the check, with its traceback: of the
     function, of its backward, or of the check itself. ``explain`` runs the function again to find the message; it is
@@ -83,6 +89,8 @@ class GradientReport:
     looked_at: int = 0
     allowed: bool = False
     points: int = 1
+    contexts: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     raised: BaseException | None = field(default=None, compare=False, repr=False)
     discrepancy: Discrepancy | None = field(default=None, compare=False, repr=False)
     explain: Callable[[], Explanation] | None = field(default=None, compare=False, repr=False)
@@ -125,6 +133,7 @@ class GradientReport:
         if self.chance_to_miss:
             chance = f"a probability of at most {self.chance_to_miss:.0e}"
             lines.append(f"errors in several entries cancel unseen with {chance}")
+        lines += [f"not compared when {call}" for call in self.refused[:MOST_REFUSED]]
         return lines + [describe_inconclusive(discrepancy) for discrepancy in self.inconclusive]
 
 

@@ -35,6 +35,7 @@ TRACERS: Mapping[str, Callable[[CheckedFunction, Recorder], tuple[str, ...]]] = 
     "jax": jax_program.trace,
     "autograd": numpy_array.trace,
     "refgrad": numpy_array.trace,
+    "numpy": numpy_array.trace,
 })
 """Functions that trace functions of an engine. Those of other engines are judged by differences."""
 

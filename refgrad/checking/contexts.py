@@ -1,0 +1,301 @@
+"""Contexts in which a gradient that is right in the plain call may be wrong.
+
+A context is code of PyTorch or JAX from ``specs/contexts``, which is run by the check and printed in its messages.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import combinations
+from math import prod
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from refgrad.checking.check import GradientCheck
+from refgrad.checking.libraries.trees import Array, Arrays
+from refgrad.checking.modes import forward_report
+from refgrad.checking.report import GradientReport
+from refgrad.checking.variants import PLAIN, Expect, Mismatch, PlainCall, Variant, merged
+from refgrad.specification import specs_directory
+
+Contexts: TypeAlias = Literal["cheap", "all"] | Collection[str]
+"""The cheap contexts, all, or some by name."""
+
+MOST_SINGLE = 4
+"""Largest number of inputs, or of outputs, that are each treated differently from the others."""
+
+MOST_PAIRS = 2
+"""Largest number of pairs of inputs that are given as one tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Another layout in memory of the same numbers: its name, code, numbers of axes, and which entries are equal."""
+
+    name: str
+    group: str
+    code: str
+    axes: Sequence[int]
+    equal: str = ""
+
+    def fitting(self, shapes: Sequence[tuple[int, ...]]) -> list[int]:
+        """Return the numbers of the shapes that have this layout."""
+        return [n for n, shape in enumerate(shapes) if len(shape) in self.axes and prod(shape) > 1]
+
+    def of(self, tensor: str, shape: tuple[int, ...]) -> str:
+        """Return code for a tensor of a shape in this layout."""
+        return self.code.format(x=tensor, shape=shape)
+
+
+SUBSETS = "subsets"
+"""Group of variants that are each merged with those of the offset layout."""
+
+INPUT = ("input {}", "inputs {}")
+COTANGENT = ("the cotangent of output {}", "the cotangents of outputs {}")
+
+
+def _sentence(forms: tuple[str, str], names: Sequence[str], state: str) -> str:
+    """Return that one or several inputs or cotangents are in some state."""
+    form, verb = (forms[0], "is") if len(names) == 1 else (forms[1], "are")
+    return f"{form.format(' and '.join(names))} {verb} {state}"
+
+
+def _together(numbers: Sequence[int], make: Callable[[Sequence[int]], Variant]) -> Iterator[Variant]:
+    """Yield the variant for all numbers at once, if there are any, with those for each of them as parts."""
+    if numbers:
+        single = numbers[:MOST_SINGLE] if len(numbers) > 1 else ()
+        yield replace(make(numbers), parts=tuple(partial(make, [n]) for n in single))
+
+
+def cotangent_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
+    """Yield cotangents with other layouts in memory."""
+    for layout in table.layouts:
+
+        def variant(numbers: Sequence[int], layout: Layout = layout) -> Variant:
+            lines = [f"cotangents[{n}] = {layout.of(f'cotangents[{n}]', plain.output_shapes[n])}\n" for n in numbers]
+            seeds = list(plain.seeds)
+            for n in numbers if layout.equal else ():
+                seed: Any = seeds[plain.seeded[n]]
+                first = (0,) * len(plain.output_shapes[n])
+                seeds[plain.seeded[n]] = np.broadcast_to(seed[first], seed.shape).copy()
+            where = _sentence(COTANGENT, [str(plain.seeded[n]) for n in numbers], layout.name)
+            changed = seeds if layout.equal else None
+            return Variant(where=where, before="".join(lines), seeds=changed, group=layout.group)
+
+        if layout.equal != "rows":
+            yield from _together(layout.fitting(plain.output_shapes), variant)
+
+
+def input_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
+    """Yield inputs with other layouts in memory."""
+    for layout in table.layouts:
+
+        def variant(numbers: Sequence[int], layout: Layout = layout) -> Variant:
+            where = _sentence(INPUT, [plain.names[n] for n in numbers], layout.name)
+            if layout.equal:
+                return _with_equal_rows(plain, numbers, where, layout)
+            code = {n: layout.of(f"primals[{n}].detach()", plain.shapes[n]) for n in numbers}
+            lines = [f"primals[{n}] = {each}.requires_grad_()\n" for n, each in code.items()]
+            return Variant(where=where, setup="".join(lines), group=layout.group)
+
+        if layout.equal != "entries":
+            yield from _together(layout.fitting(plain.shapes), variant)
+
+
+def _with_equal_rows(plain: PlainCall, numbers: Sequence[int], where: str, layout: Layout) -> Variant:
+    point = list(plain.subject.point)
+    for n in numbers:
+        point[n] = np.broadcast_to(point[n][:1], point[n].shape).copy()
+
+    def summed(_: Arrays, gradients: list[Array]) -> None:
+        for n in numbers:
+            total = gradients[n].sum(0)
+            gradients[n][...] = 0
+            gradients[n][0] = total
+
+    inputs = {n: layout.of("{}", plain.shapes[n]) for n in numbers}
+    source = f"{PLAIN} with equal rows, summed over them"
+    changes: dict[str, Any] = {"point": tuple(point), "expect": (summed,), "source": source}
+    return Variant(where=where, inputs=inputs, group=layout.group, **changes)
+
+
+def subsets(plain: PlainCall, table: Table) -> Iterator[Variant]:
+    """Yield calls in which some inputs are constants."""
+    count = len(plain.shapes)
+    single = range(min(count, MOST_SINGLE) if count > 1 else 0)
+    chosen = [[n] for n in single]
+    if count > len(INPUT):
+        chosen += [[n for n in range(count) if n != each] for each in single]
+    for constants in chosen:
+        rest = [plain.names[n] for n in range(count) if n not in constants]
+        if len(rest) == 1:
+            where = f"input {rest[0]} is the only one that requires a gradient"
+        else:
+            where = _sentence(INPUT, [plain.names[n] for n in constants], "constant: no gradient is required")
+        yield Variant(where=where, constants=dict.fromkeys(constants, table.constant), group=SUBSETS)
+
+
+def one_given_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
+    """Yield calls in which one tensor is given for two inputs."""
+    del table
+    subject = plain.subject
+    own = range(0 if subject.copied else sum(p < len(subject.arguments_tree.leaves) for p in subject.positions))
+    alike = [
+        (a, b)
+        for a, b in combinations(own, 2)
+        if (subject.kinds[a], plain.shapes[a]) == (subject.kinds[b], plain.shapes[b])
+    ]
+    for a, b in alike[:MOST_PAIRS]:
+        point = list(subject.point)
+        point[b] = point[a]
+
+        def both(_: Arrays, gradients: list[Array], a: int = a, b: int = b) -> None:
+            gradients[a] += gradients[b]
+            gradients[b][...] = 0
+
+        yield Variant(
+            where=f"one tensor is given for the inputs {plain.names[a]} and {plain.names[b]}",
+            inputs={b: f"primals[{a}]"},
+            point=tuple(point),
+            expect=(both,),
+            source="as the sum of both gradients in a plain call with two equal tensors",
+        )
+
+
+def unused_outputs(plain: PlainCall, table: Table) -> Iterator[Variant]:
+    """Yield calls in which one of several outputs is not used, so that its cotangent is undefined."""
+    del table
+    for n, k in enumerate(plain.seeded[:MOST_SINGLE] if len(plain.seeded) > 1 else ()):
+        seeds = [np.zeros_like(seed) if j == k and seed is not None else seed for j, seed in enumerate(plain.seeds)]
+        before = f"outputs = [*outputs]\noutputs[{n}] = torch._C._functions.UndefinedGrad()(outputs[{n}])\n"
+        yield Variant(where=f"output {k} is not used", before=before, seeds=seeds)
+
+
+def _zeros(_: Arrays, gradients: list[Array]) -> None:
+    for gradient in gradients:
+        gradient[...] = 0
+
+
+def _accumulated(point: Arrays, gradients: list[Array]) -> None:
+    gradients[:] = [x + 2 * gradient for x, gradient in zip(point, gradients, strict=True)]
+
+
+EXPECT: Mapping[str, Expect] = MappingProxyType({"zeros": _zeros, "accumulated": _accumulated})
+VARIANTS: Mapping[str, Callable[[PlainCall, Table], Iterator[Variant]]] = MappingProxyType({
+    "cotangent layouts": cotangent_layouts,
+    "input layouts": input_layouts,
+    "subsets": subsets,
+    "unused outputs": unused_outputs,
+    "one tensor twice": one_given_twice,
+})
+"""Functions that make the variants of contexts which depend on the inputs and outputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A context: its name, and whether it is tried by default, for functions without rules of their own, too.
+
+    Its variants are made by a function of ``VARIANTS``, or it has one, whose fields are ``code``.
+    """
+
+    name: str
+    code: Mapping[str, Any]
+    cheap: bool = True
+    any_rules: bool = False
+
+    def variants(self, plain: PlainCall, table: Table) -> Iterator[Variant]:
+        """Yield the calls in this context."""
+        if self.name in VARIANTS:
+            yield from VARIANTS[self.name](plain, table)
+        elif self.code:
+            yield Variant(**self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The contexts of a library, the code of a plain call and of a constant input, and layouts in memory."""
+
+    contexts: tuple[Context, ...]
+    forward: str
+    backward: str
+    constant: str
+    layouts: tuple[Layout, ...] = ()
+
+
+@cache
+def tables() -> Mapping[str, Table]:
+    """Return the contexts of each library that has any."""
+    result = {}
+    for path in (specs_directory() / "contexts").glob("*.toml"):
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        layouts = tuple(Layout(**row) for row in read.pop("layouts", ()))
+        contexts = tuple(map(_context, read.pop("contexts")))
+        result[path.stem] = Table(contexts, layouts=layouts, **read)
+    return MappingProxyType(result)
+
+
+def _context(row: dict[str, Any]) -> Context:
+    own = {key: row.pop(key) for key in ("name", "cheap", "any_rules") if key in row}
+    if "expect" in row:
+        row["expect"] = (EXPECT[row["expect"]],)
+    return Context(code=row, **own)
+
+
+def contexts_of(engine: str, contexts: Contexts) -> tuple[Context, ...]:
+    """Return the contexts of a choice that an engine has. Raises ValueError for a name that no engine has."""
+    names = {contexts} if isinstance(contexts, str) else set(contexts)
+    known = tables()[engine].contexts if engine in tables() else ()
+    if names in ({"all"}, {"cheap"}):
+        return tuple(context for context in known if context.cheap or names == {"all"})
+    all_names = {context.name for table in tables().values() for context in table.contexts}
+    if names - all_names:
+        raise ValueError(f"contexts has {sorted(names - all_names)}, but contexts are {sorted(all_names)}")
+    return tuple(context for context in known if context.name in names)
+
+
+def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: Contexts) -> GradientReport:
+    """Return the report on a right gradient, or one that says in which context it is wrong."""
+    known = contexts_of(check.subject.engine.adapter.name, contexts)
+    if not known or not check.first:
+        return report
+    table, refused = tables()[check.subject.engine.adapter.name], []
+    plain = PlainCall(check, table.forward, table.backward)
+    if contexts == "cheap" and not plain.has_own_rules:
+        known = tuple(each for each in known if each.any_rules)
+    left = _grouped([(each.name, variant) for each in known for variant in each.variants(plain, table)])
+    run: set[str] = set()
+    while left and not check.deadline.is_over():
+        names, first = left.pop(0)
+        for variant, outcome in plain.unlike(first):
+            if isinstance(outcome, Mismatch):
+                message, wrong = plain.message(variant, outcome), outcome.discrepancy
+                return replace(report, outcome="wrong", message=message, discrepancy=wrong, raised=outcome.raised)
+            refused.append(f"{variant.where}: {outcome}")
+        run |= names
+    run -= {name for names, _ in left for name in names}
+    if any(each.name == "jvp" for each in known):
+        forward = forward_report(check.subject, check.choices, report)
+        if forward.outcome == "wrong":
+            return forward
+        run |= {"jvp"} if forward.outcome == "right" else set()
+        refused += [] if forward.outcome == "right" else [f"forward mode is used: {forward}"]
+    return replace(report, contexts=tuple(each.name for each in known if each.name in run), refused=tuple(refused))
+
+
+def _grouped(variants: Sequence[tuple[str, Variant]]) -> list[tuple[set[str], Variant]]:
+    """Return variants that are merged by their groups, each with the names of its contexts.
+
+    Every input has a gradient in one of the subsets at least, so that these need no calls of their own.
+    """
+    groups: dict[Any, list[tuple[str, Variant]]] = {}
+    for name, variant in variants:
+        groups.setdefault(variant.group or variant, []).append((name, variant))
+    subsets = groups.pop(SUBSETS, [])
+    offset = groups.pop("offset", []) if subsets else []
+    together = [*groups.values(), *([*offset, subset] for subset in subsets)]
+    return [({name for name, _ in group}, merged([variant for _, variant in group])) for group in together]

@@ -1,0 +1,368 @@
+"""Calls of a function in contexts, compared with a plain call, whose gradient is right."""
+
+from __future__ import annotations
+
+import re
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from refgrad.checking.check import Fault, GradientCheck
+from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
+from refgrad.checking.messages import context_program
+from refgrad.checking.modes import first_line
+from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
+from refgrad.native.observation import Raised
+from refgrad.oracles import Discrepancy
+from refgrad.scenario.formats import FORMATS
+
+ULPS = 64
+"""Difference, in units in the last place of the largest entry, that is rounding without further judgement."""
+
+STEEP = 2.0**10
+"""Largest factor between the gradients at another point and at the given one: beyond it, rounding decides."""
+
+COARSE = 0.25
+"""Largest error of a gradient in a coarser dtype, relative to the largest entry."""
+
+REFUSAL = r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"
+"""Pattern of messages that refuse memory that is not contiguous."""
+
+
+Expect = Callable[[Arrays, list[Array]], None]
+"""Function of a point that changes the gradients of the plain call to those that are expected in a context."""
+
+PLAIN = "in the plain call"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Variant:
+    """One call in a context: how it differs from the plain call.
+
+    ``where`` completes "wrong when". ``inputs`` and ``constants`` are templates of expressions for inputs, by their
+    numbers; a constant has no gradient. ``setup`` is code before the forward, ``around`` a statement around it,
+    ``forward`` its code if it is another one, ``before`` code before the backward, which runs ``times`` times, and
+    ``backward`` its code if it is another one.
+    ``wrap`` is an expression that replaces the ``function`` of the user. ``seeds`` and ``point`` are those of the plain
+    call if they are not given, and ``expect`` makes the expected gradients from those of a plain call there; ``source``
+    describes these, and ``coarser`` is True if they are rounded to another dtype. Variants with the same ``group`` are
+    run in one call, and then one by one if that is wrong. ``parts`` make variants that this one consists of, or None.
+    """
+
+    where: str
+    inputs: Mapping[int, str] = field(default_factory=dict)
+    constants: Mapping[int, str] = field(default_factory=dict)
+    setup: str = ""
+    around: str = ""
+    forward: str = ""
+    before: str = ""
+    backward: str = ""
+    times: int = 1
+    wrap: str = ""
+    seeds: Seeds | None = None
+    point: Arrays | None = None
+    expect: tuple[Expect, ...] = ()
+    source: str = PLAIN
+    coarser: bool = False
+    group: str = ""
+    parts: tuple[Callable[[], Variant | None], ...] = ()
+
+    @property
+    def has_truth(self) -> bool:
+        """Return True if the judge of the check knows the gradients that are expected."""
+        return self.source == PLAIN and not self.coarser
+
+    @property
+    def is_recorded(self) -> bool:
+        """Return True if the forward is that of the plain call."""
+        return not any((self.inputs, self.constants, self.setup, self.around, self.forward, self.wrap, self.point))
+
+
+def merged(variants: Sequence[Variant]) -> Variant:
+    """Return the variant that differs from the plain call as all of these do."""
+    if len(variants) == 1:
+        return variants[0]
+    joined: dict[str, Any] = {
+        name: "".join(getattr(v, name) for v in variants) for name in ("setup", "around", "before")
+    }
+    first: dict[str, Any] = {
+        name: next((x for v in variants if (x := getattr(v, name)) is not None), None) for name in ("seeds", "point")
+    }
+    return Variant(
+        where=" and ".join(v.where for v in variants),
+        inputs=dict(ChainMap(*(dict(v.inputs) for v in variants))),
+        constants=dict(ChainMap(*(dict(v.constants) for v in variants))),
+        times=max(v.times for v in variants),
+        expect=tuple(each for v in variants for each in v.expect),
+        source=next((v.source for v in variants if v.source != PLAIN), PLAIN),
+        parts=tuple(partial(merged, [v]) for v in variants),
+        **joined,
+        **first,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch(Exception):  # noqa: N818 (an internal signal)
+    """A gradient that is wrong or ``missing`` in a context, or an exception that the backward raised."""
+
+    text: str
+    discrepancy: Discrepancy | None = None
+    missing: bool = False
+    raised: BaseException | None = None
+
+
+class Refused(Exception):  # noqa: N818 (an internal signal)
+    """The function or its backward does not support a context, and raises an exception that says so."""
+
+
+class PlainCall:
+    """A call of a function whose gradients are right, and calls of the same function in contexts."""
+
+    def __init__(self, check: GradientCheck, forward: str, backward: str) -> None:
+        """Take the first call of a check, and the code of a forward and of a backward."""
+        self.plain_forward, self.plain_backward = forward, backward
+        self.check = check
+        self.subject = check.subject
+        self.library = check.subject.library
+        self.seeds = check.seeds[0]
+        self.gradients: Sequence[Array] = check.first
+        self.precision = check.pullback.precision
+        self.seeded = [k for k, _ in _with_seed(self.seeds)]
+        self.names = [self.subject.name_of(position) for position in self.subject.positions]
+        self.shapes = [tuple(leaf.shape) for leaf in check.pullback.leaves]
+        self.output_shapes = [tuple(check.pullback.tensors[k].shape) for k in self.seeded]
+        self.recorded: dict[str, Any] = {}
+        """Names after the plain forward, which several backwards share."""
+        if hasattr(check.pullback.leaves[0], "grad"):
+            outputs = [check.pullback.tensors[k] for k in self.seeded]
+            names = {"primals": check.pullback.leaves, "outputs": outputs, "call": self.call_of(self.subject)}
+            self.recorded = self.subject.engine.namespace | names
+
+    @cached_property
+    def nodes(self) -> frozenset[type]:
+        """Types of the nodes of the graph, if the library shows it."""
+        if not self.recorded:
+            return frozenset()
+        return frozenset(type(node) for node, _ in self.library.nodes(self.check.pullback.tensors))  # type: ignore[attr-defined]
+
+    @property
+    def has_own_rules(self) -> bool:
+        """Return True if the function may have a backward rule that is not the library's."""
+        own = "BackwardCFunction"
+        return not self.recorded or any(own in {base.__name__ for base in node.__mro__} for node in self.nodes)
+
+    @cached_property
+    def backward(self) -> str:
+        """Code of the plain backward. That of a reentrant checkpoint adds to all leaves."""
+        reentrant = any("CheckpointFunction" in node.__name__ for node in self.nodes)
+        return self.plain_backward.replace(", inputs=primals", "") if reentrant else self.plain_backward
+
+    def code(self, variant: Variant) -> tuple[str, str, str]:
+        """Return the code of a variant: the forward, what is done before the backward, and the backward."""
+        each = (
+            variant.constants.get(n, "{}").format(variant.inputs.get(n, "{}").format(f"primals[{n}]"))
+            for n in range(len(self.shapes))
+        )
+        forward = variant.forward or self.plain_forward.format(", ".join(each))
+        around = f"{variant.around}\n    " if variant.around else ""
+        backward = variant.backward or "\n".join([self.backward] * variant.times)
+        return f"{variant.setup}{around}{forward}", variant.before, backward
+
+    def at(self, variant: Variant) -> list[Array] | None:
+        """Return the gradients of a plain call under the seeds and at the point of a variant.
+
+        Return None if there are none, or if they are so large that rounding decides them.
+        """
+        point = variant.point
+        try:
+            pullback = self.check.pullback if point is None else self.subject.at(point).pullback(point)
+            gradients = self.check.gradients(pullback, variant.seeds or self.seeds)
+        except (SubjectError, SideEffectError, UnsupportedError, Fault):
+            return None
+        finite = all(np.isfinite(array).all() for array in (*pullback.outputs, *gradients))
+        largest = STEEP * max(*map(_largest, self.gradients), 1.0)
+        return gradients if finite and max(map(_largest, gradients)) <= largest else None
+
+    def call_of(self, subject: CheckedFunction) -> Callable[..., tuple[Any, ...]]:
+        """Return the function of the checked inputs that returns the outputs with a cotangent."""
+
+        def call(*primals: Any) -> tuple[Any, ...]:
+            try:
+                outputs = subject.applied(*primals)
+            except SubjectError as error:  # checkpoints know the exceptions that they end a call with
+                raise error.__cause__ or error from error
+            return tuple(outputs[k] for k in self.seeded)
+
+        return call
+
+    def forward(self, variant: Variant, code: str) -> dict[str, Any]:
+        """Run the forward of a variant, and return the names that its backward uses. Raises Refused."""
+        if variant.is_recorded and self.recorded:
+            for x in self.recorded["primals"]:
+                x.grad = None
+            return self.recorded | {"outputs": [*self.recorded["outputs"]]}
+        subject = self.subject if variant.point is None else self.subject.at(variant.point)
+        names = dict(subject.engine.namespace)
+        if variant.wrap:
+            subject = copy(subject)
+            subject.function = eval(variant.wrap, names | {"function": subject.function})
+        arguments = subject.arguments(subject.point)
+        names["primals"] = [arguments[i] for i in subject.positions]
+        names["call"] = self.call_of(subject)
+        try:
+            exec(_compiled(code), names)
+        except Exception as error:  # a function may refuse a context
+            raise Refused(f"the function raised {_text(error)}") from error
+        if variant.point is None and not variant.coarser:
+            self.compare_outputs(names["outputs"])
+        return names
+
+    def compare_outputs(self, outputs: Sequence[Any]) -> None:
+        """Raise Refused if an output, which may depend on strides, differs by more than rounding from the plain one."""
+        tolerance = NEARBY_TOLERANCE[self.precision]
+        for k, output in zip(self.seeded, outputs, strict=True):
+            value, expected = self.library.read(output), self.check.outputs[k]
+            if not _same(value, expected) and (value.shape != expected.shape or not near(expected, value, tolerance)):
+                raise Refused(f"output {k} is not the one of the plain call")
+
+    def run(self, variant: Variant) -> Sequence[Array | None]:
+        """Return the gradients of a variant, None for absent ones. Raises Refused and Mismatch."""
+        forward, before, backward = self.code(variant)
+        names = self.forward(variant, forward)
+        weighted = _with_seed(variant.seeds or self.seeds)
+        names["cotangents"] = [self.library.seed(seed, self.check.pullback.kinds[k]) for k, seed in weighted]
+        try:
+            exec(_compiled(before), names)
+            pairs = zip(names["outputs"], names["cotangents"], strict=True)
+            used = [pair for pair in pairs if getattr(pair[0], "requires_grad", True)]
+            names["gradients"] = [getattr(x, "grad", None) for x in names["primals"]]
+            if used:
+                names["outputs"], names["cotangents"] = map(list, zip(*used, strict=True))
+                exec(_compiled(backward), names)
+        except Exception as error:
+            if _is_refusal(error) or self.subject.engine.adapter.refuses(_text(error)):
+                raise Refused(f"the backward raised {_text(error)}") from error
+            raise Mismatch(f"the backward raised {_text(error)}", raised=error) from error
+        for name, x, array in zip(self.names, names["primals"], variant.point or self.subject.point, strict=True):
+            if self.library.values(x).tobytes() != array.tobytes():
+                raise Mismatch(f"the backward writes to input {name}")
+        return [None if each is None else self.library.read_gradient(each) for each in names["gradients"]]
+
+    def compare(self, variant: Variant) -> None:
+        """Raise Mismatch if the gradients of a variant are not the expected ones, and Refused if there are none."""
+        plain = [*self.gradients] if variant.seeds is variant.point is None else self.at(variant)
+        if plain is None:
+            return
+        expected = [np.array(g) for g in plain]
+        for change in variant.expect:
+            change(variant.point or self.subject.point, expected)
+        gradients = self.run(variant)
+        results = [
+            e if n in variant.constants else np.zeros_like(e) if g is None else g
+            for n, (g, e) in enumerate(zip(gradients, expected, strict=True))
+        ]
+        if all(map(_same, results, expected)):
+            return
+        sizes = [max(_largest(a), _largest(b)) for a, b in zip(plain, expected, strict=True)]
+        half = COARSE if variant.coarser else float(2.0 ** -(FORMATS[self.precision].bits // 2))
+        tight = min(ULPS * FORMATS[self.precision].unit, half) if variant.has_truth else half
+        if all(_within(f, g, tight * size) for f, g, size in zip(results, expected, sizes, strict=True)):
+            return
+        judged = self.check.judged(variant.seeds or self.seeds, results) if variant.has_truth else []
+        if variant.has_truth and not judged:
+            return
+        allowed = 0.0 if any(each.failing for each in judged) else half
+        if not all(_within(f, g, allowed * size) for f, g, size in zip(results, expected, sizes, strict=True)):
+            raise self.failure(variant, [g is None for g in gradients], results, expected)
+
+    def outcome(self, variant: Variant) -> Mismatch | Refused | None:
+        """Return why a variant is wrong or refused, or None if it has the gradients that are expected."""
+        try:
+            self.compare(variant)
+        except (Mismatch, Refused) as error:
+            return error
+        return None
+
+    def unlike(self, variant: Variant) -> list[tuple[Variant, Mismatch | Refused]]:
+        """Return the variant if it is wrong or refused, or those of its parts that are, the wrong ones first."""
+        outcome = self.outcome(variant)
+        if outcome is None:
+            return []
+        parts = (make() for make in variant.parts)
+        results = [pair for part in parts if part is not None for pair in self.unlike(part)]
+        if not results or (isinstance(outcome, Mismatch) and all(isinstance(each, Refused) for _, each in results)):
+            results.append((variant, outcome))
+        return sorted(results, key=lambda pair: isinstance(pair[1], Refused))
+
+    def failure(
+        self, variant: Variant, missing: Sequence[bool], results: Sequence[Array], expected: Sequence[Array]
+    ) -> Mismatch:
+        """Return the mismatch with the entry that is the furthest from the expected one."""
+        furthest = [_furthest(g, e) for g, e in zip(results, expected, strict=True)]
+        n = max(range(len(furthest)), key=lambda n: furthest[n][0])
+        index = furthest[n][1]
+        observed, right = float(results[n][index]), float(expected[n][index])
+        discrepancy = Discrepancy("wrong", self.subject.positions[n], index, observed, right, right, repr(right))
+        where = f"input {self.names[n]}{f', entry {index}' * bool(index)}"
+        why = ", since no gradient arrives" * missing[n]
+        return Mismatch(f"{where} is {observed!r}{why}, but {right!r} {variant.source}", discrepancy, missing[n])
+
+    def message(self, variant: Variant, failure: Mismatch) -> str:
+        """Return the message about a failure, with a program that shows it."""
+        forward, before, backward = self.code(variant)
+        code = (f"function = {variant.wrap}" * bool(variant.wrap), f"{forward}\n{before}{backward}")
+        seeds, point = variant.seeds or self.seeds, variant.point or self.subject.point
+        entry = None if failure.missing else failure.discrepancy
+        program = context_program(self.subject, code, seeds, point, entry)
+        return f"right in the plain call, wrong when {variant.where}: {failure.text}\n{program}"
+
+
+def _with_seed(seeds: Seeds) -> list[tuple[int, Array]]:
+    return [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+
+
+@cache
+def _compiled(code: str) -> CodeType:
+    return compile(code, "<context>", "exec", dont_inherit=True)
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Return True if an exception of a backward says that it does not support the context."""
+    raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
+    return raised.is_refusal or isinstance(error, AssertionError) or bool(re.search(REFUSAL, str(error)))
+
+
+def _largest(array: Array) -> float:
+    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
+
+
+def _same(value: Array, expected: Array) -> bool:
+    return value.shape == expected.shape and value.tobytes() == expected.tobytes()
+
+
+def _within(value: Array, expected: Array, allowed: float) -> bool:
+    """Return True if finite entries agree within an absolute tolerance."""
+    return value.shape == expected.shape and bool(
+        np.all((np.abs(value - expected) <= allowed) | ~np.isfinite(expected))
+    )
+
+
+def _furthest(value: Array, expected: Array) -> tuple[float, tuple[int, ...]]:
+    """Return the largest difference, infinite if an entry is not finite, and its index."""
+    if not expected.size:
+        return -1.0, ()
+    differences = np.where(np.isfinite(expected), np.abs(value - expected).astype(np.float64), 0.0)
+    differences[~np.isfinite(differences)] = np.inf
+    index = np.unravel_index(int(np.argmax(differences)), differences.shape)
+    return float(differences[index]), tuple(map(int, index))
