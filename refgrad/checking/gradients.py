@@ -19,6 +19,7 @@ from refgrad.checking.subject import CheckedFunction, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
+from refgrad.scenario.formats import FORMATS
 
 BUDGET = 10.0
 """Default number of seconds that a check may take. A call of the function is not interrupted."""
@@ -42,6 +43,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     order: int = 1,
     forward: bool = False,
     batched: bool = False,
+    accumulate: str = "float32",
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -58,6 +60,13 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
     the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
 
+    In float16 and bfloat16, rounding may hide errors of some percent in a single entry. There all entries are
+    compared with the truth at once, under cotangents of random numbers, of one sign, of ones, of a single 1 and of
+    zeros. This shows errors of scale in the gradient, or in one of its rows, columns and blocks, and missing terms
+    that are constant or a multiple of an input, an output or the cotangent. The report's ``detectable`` is the
+    smallest error of scale that would have shown. ``accumulate`` is the dtype in which sums may be accumulated: a sum
+    that stagnates in bfloat16 is wrong unless this is ``bfloat16``.
+
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
     is False or ``allow`` contains the report's ``cause``. Raises AdapterError or EngineStartError if the engine cannot
@@ -67,7 +76,9 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
     started = _started(engine)
-    options = _Options(seed, tolerance, method, order, forward, batched)
+    if accumulate not in FORMATS:
+        raise ValueError(f"accumulate is {accumulate!r}, but it may be {sorted(FORMATS)}")
+    options = _Options(seed, tolerance, method, order, forward, batched, accumulate)
     if is_strategy(inputs):
         report = search(
             inputs,
@@ -91,6 +102,7 @@ class _Options:
     order: int
     forward: bool
     batched: bool
+    accumulate: str
 
 
 def _report(
@@ -135,7 +147,9 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
 def _checked(subject: CheckedFunction, options: _Options, deadline: Deadline) -> GradientReport:
     """Return the report on all that the options ask for, up to the first that is not right."""
     choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
-    report = explanation.report(GradientCheck(subject, choices, tolerance, options.method, deadline))
+    check = GradientCheck(subject, choices, tolerance, options.method, deadline)
+    check.accumulate = options.accumulate
+    report = explanation.report(check)
     if report.outcome == "right" and options.order > 1:
         report = higher_orders(subject, report, choices, tolerance=tolerance, deadline=deadline, order=options.order)
     if report.outcome == "right" and options.forward:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -81,6 +81,7 @@ class GradientReport:
     inconclusive: tuple[Discrepancy, ...] = ()
     cause: str = ""
     looked_at: int = 0
+    detectable: Mapping[str, float] = field(default_factory=dict, compare=False)
     allowed: bool = False
     points: int = 1
     raised: BaseException | None = field(default=None, compare=False, repr=False)
@@ -120,6 +121,8 @@ class GradientReport:
         if self.looked_at < self.entries and self.points == 1:
             alone = f"an error in one of {self.looked_at} entries would have shown alone"
             lines.append(f"{alone}, in the rest only with others")
+        least = self.detectable.items()
+        lines += [f"errors above {100 * size:.2g} % in input {name} would have shown" for name, size in least]
         if self.reason:
             lines.append(f"not certified, because {self.reason}")
         if self.chance_to_miss:
