@@ -11,11 +11,12 @@ p = 1 it shows a missing mean, and with p = an input, an output or a cotangent, 
 
 The standard error of d is that of simulated roundings: ``errors`` holds the errors of runs of the function in which
 every rounded result is rounded anew. It follows Student's t with one degree of freedom per run. It grows by the ratio
-of the size of the residuals to that of the simulated errors (medians), since rounding inside of opaque kernels is not
-simulated. Results with few entries, such as the inverse deviations of some rows, or one factor for all, are common to
-many entries, so chance does not average them out: their largest effect is allowed in full. With q = the quantile of
-Student's t for a share of ``FALSE_ALARMS`` (Holm, A simple sequentially rejective multiple test procedure, 1979; the
-first step decides whether there is any finding), a contrast is a finding if |d| - allowed > q · error.
+of the median size of the residuals to the mean size of the simulated errors, since rounding inside of opaque kernels
+is not simulated. Results with few entries, such as the inverse deviations of some rows, or one factor for all, are
+common to many entries, so chance does not average them out: their largest effect is allowed in full. With q = the
+quantile of Student's t for a share of ``FALSE_ALARMS`` (Holm, A simple sequentially rejective multiple test
+procedure, 1979; the first step decides whether there is any finding), a contrast is a finding if |d| - allowed > q ·
+error.
 """
 
 from __future__ import annotations
@@ -52,6 +53,12 @@ Small entries are differences of larger numbers.
 
 SINGLE: Final = 2.0**-9
 """Error of each entry in scales that is common to all: sixteen roundings of float32 where others are of float16."""
+
+UNSEEN: Final = 1.1
+"""Ratio of the residuals to simulated errors above which there are roundings that were not seen.
+
+Then errors of two scales may be common to all entries.
+"""
 
 LARGEST_NOISE: Final = 8.0
 """Largest root mean square of the errors, in scales, that rounding explains."""
@@ -146,7 +153,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
     known = weights > 0
     truth, errors = np.where(known, data.truth, 0.0), np.where(known, data.observed - data.truth, 0.0)
     simulated = np.where(known, data.errors, 0.0)
-    typical = _median(np.abs(simulated) * roots, np.broadcast_to(known, simulated.shape))
+    typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
     for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
         weighted = weights * regressor
         total = np.sum(weighted * regressor, axis=axes, keepdims=True)
@@ -160,9 +167,10 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
             return np.asarray(sums / np.where(total > 0, total, 1.0))
 
         (slope,) = slopes(errors[None])
-        ratio = _median(np.abs(errors - slope * regressor) * roots, known) / typical if typical else 1.0
+        ratio = float(np.median((np.abs(errors - slope * regressor) * roots)[known])) / typical if typical else 1.0
         spread = max(1.0, ratio) * np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
-        (least,) = slopes(SINGLE * np.where(known, np.copysign(1 / np.where(known, roots, 1.0), regressor), 0.0)[None])
+        common = (2.0 if ratio > UNSEEN else SINGLE) / np.where(known, roots, 1.0)
+        (least,) = slopes(np.copysign(common, regressor)[None])
         allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), least)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
@@ -177,10 +185,6 @@ def _largest(count: int, slopes: Array) -> Array:
     is at most the root of their number times their norm, which is the root mean square over the combinations.
     """
     return np.asarray(np.maximum(np.abs(slopes[0]), np.sqrt(count * np.mean(np.square(slopes), axis=0))))
-
-
-def _median(array: Array, mask: Array) -> float:
-    return float(np.median(array[mask])) if mask.any() else 0.0
 
 
 def noise(data: Errors) -> tuple[float, Array]:

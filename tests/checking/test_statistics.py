@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from refgrad.checking.low_precision import walsh
 from refgrad.checking.statistics import (
+    SINGLE,
     Contrast,
     Errors,
     contrasts,
@@ -98,7 +99,7 @@ def test_a_missing_constant_is_found(seed: int) -> None:
 def test_what_a_shared_rounding_explains_is_allowed() -> None:
     data = simulated(0, (4, 32), shared="all")
     (whole,) = (each for each in contrasts(data, {}) if not each.index)
-    assert whole.allowed == pytest.approx(BRAIN.unit)
+    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + SINGLE), rel=1e-4)
     assert whole.detectable(1) > whole.limit(1) > whole.allowed
 
 

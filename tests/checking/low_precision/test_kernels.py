@@ -56,3 +56,30 @@ def test_right_kernels_pass_at_many_points(name: str) -> None:
         if outcome(KERNELS[name], choices, DTYPES[seed % 2], seed).outcome == "wrong"
     ]
     assert wrong == []
+
+
+def test_the_message_names_the_factor() -> None:
+    report = outcome(KERNELS["SwiGLU"], Choices(fault="x 1.1"), DTYPES[0], 0)
+    assert report.outcome == "wrong"
+    assert str(report).startswith("the gradient of input 0 is 1.1 times the true one (0.")
+    assert str(report).endswith("% is explained by rounding)")
+
+
+def test_the_report_of_a_right_kernel_has_the_smallest_error_that_would_have_shown() -> None:
+    report = outcome(KERNELS["SwiGLU"], Choices(), DTYPES[0], 0)
+    assert report.outcome == "right"
+    assert set(report.detectable) == {"0", "1"}
+    assert all(0.001 < size < 0.01 for size in report.detectable.values())
+    assert "% in input 1 would have shown" in str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("accumulate", "expected"), [("float32", "wrong"), ("bfloat16", "right")])
+def test_a_sum_that_stagnates_is_wrong_unless_it_may(accumulate: str, expected: str) -> None:
+    report = outcome(KERNELS["bias"], Choices(fault="accumulate"), DTYPES[0], 0, accumulate=accumulate)
+    assert report.outcome == expected
+
+
+def test_a_dtype_to_accumulate_in_is_known() -> None:
+    with pytest.raises(ValueError, match="accumulate is 'int8'"):
+        outcome(KERNELS["SwiGLU"], Choices(), DTYPES[0], 0, accumulate="int8")
