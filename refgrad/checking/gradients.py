@@ -60,12 +60,10 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
     the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
 
-    In float16 and bfloat16, rounding may hide errors of some percent in a single entry. There all entries are
-    compared with the truth at once, under cotangents of random numbers, of one sign, of ones, of a single 1 and of
-    zeros. This shows errors of scale in the gradient, or in one of its rows, columns and blocks, and missing terms
-    that are constant or a multiple of an input, an output or the cotangent. The report's ``detectable`` is the
-    smallest error of scale that would have shown. ``accumulate`` is the dtype in which sums may be accumulated: a sum
-    that stagnates in bfloat16 is wrong unless this is ``bfloat16``.
+    In float16 and bfloat16, rounding hides errors of some percent in single entries. So all entries are compared with
+    the truth at once: the scale of the gradient and of its rows, columns and blocks, and missing terms that are
+    constant or a multiple of an input, output or cotangent. ``detectable`` is the smallest error of scale that would
+    have shown. A sum that stagnates in bfloat16 is wrong, unless ``accumulate`` is ``bfloat16``.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``

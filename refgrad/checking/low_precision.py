@@ -11,20 +11,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
 from refgrad.checking.libraries.library import Change
-from refgrad.checking.libraries.trees import Array
+from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.statistics import LARGEST_ENTRY, LARGEST_NOISE, Contrast, Errors, contrasts, first_finding, noise
-from refgrad.checking.subject import Seeds
+from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import reverse
 from refgrad.scenario.formats import FORMATS
-
-if TYPE_CHECKING:
-    from refgrad.checking.check import GradientCheck
 
 DRAWS: Final = 8
 """Number of simulations of the trace, whose root mean square is the scale of an entry; least number of runs."""
@@ -47,7 +44,20 @@ Comparison = tuple[str, Mapping[str, float], int]
 each input, and the number of cotangents under which the truth is known."""
 
 
-def compare(check: GradientCheck, judge: CertifiedJudge, accumulate: str) -> Comparison:
+class ComparedCheck(Protocol):
+    """What the comparison uses of a check."""
+
+    subject: CheckedFunction
+    outputs: Arrays
+    seeds: list[Seeds]
+    choices: np.random.Generator
+    deadline: Any
+
+    def fresh(self, seeds: Seeds) -> list[Array]:
+        """Return the gradients of a new run."""
+
+
+def compare(check: ComparedCheck, judge: CertifiedJudge, accumulate: str) -> Comparison:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
     found: list[tuple[Contrast, str]] = []
     messages, count = [], 0
@@ -86,7 +96,7 @@ def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
 
 
 def measured(
-    check: GradientCheck, judge: CertifiedJudge, seeds: Seeds, accumulate: str, *, simulated: bool
+    check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, accumulate: str, *, simulated: bool
 ) -> dict[str, Errors]:
     """Return the errors of each input by its name under some cotangents, or nothing if there is no truth.
 
@@ -118,7 +128,7 @@ def measured(
     return result
 
 
-def simulation(check: GradientCheck, seeds: Seeds, runs: int) -> tuple[list[Array], list[tuple[int, list[Array]]]]:
+def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> tuple[list[Array], list[tuple[int, list[Array]]]]:
     """Return the errors of each input in runs that are rounded anew, and the effects of results with few entries.
 
     They are empty if the function does not run when its results are changed.
@@ -175,7 +185,7 @@ def walsh(positions: Array, number: int) -> Array:
     return np.asarray(1 - 2 * (sum(bits) % 2))
 
 
-def run(check: GradientCheck, seeds: Seeds, change: Change) -> list[Array]:
+def run(check: ComparedCheck, seeds: Seeds, change: Change) -> list[Array]:
     """Return the gradients, rounded once more, of a run whose 16-bit results are changed."""
     check.deadline.refuse()
     subject, library = check.subject, check.subject.library
@@ -187,7 +197,7 @@ def run(check: GradientCheck, seeds: Seeds, change: Change) -> list[Array]:
     return [library.read_gradient(gradient).astype(np.float64) for gradient in found]
 
 
-def regressors(check: GradientCheck, seeds: Seeds, data: Errors) -> dict[str, Array]:
+def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Array]:
     """Return what a missing term may be a multiple of: a constant, and inputs, outputs and cotangents of the shape."""
     named: dict[str, Array | None] = {"": np.ones(data.truth.shape)}
     for stem, arrays in (("input", check.subject.point), ("output", check.outputs), ("the cotangent of output", seeds)):

@@ -54,7 +54,7 @@ Small entries are differences of larger numbers.
 SINGLE: Final = 2.0**-9
 """Error of each entry in scales that is common to all: sixteen roundings of float32 where others are of float16."""
 
-UNSEEN: Final = 1.1
+UNSEEN: Final = 1.75
 """Ratio of the residuals to simulated errors above which there are roundings that were not seen.
 
 Then errors of two scales may be common to all entries.

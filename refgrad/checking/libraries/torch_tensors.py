@@ -260,7 +260,7 @@ def rerounding_mode(torch: Any) -> type:
     """Return the class of modes in which the rounded results of operators may be changed."""
     halves = {torch.bfloat16: "bfloat16", torch.float16: "float16"}
 
-    class Rerounding(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
+    class RoundedResults(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
         """Passes the results of 16 bits to a function, each with its number."""
 
         def __init__(self, change: Change) -> None:
@@ -294,4 +294,4 @@ def rerounding_mode(torch: Any) -> type:
             self.additions[id(result)] = result, before + 1
             return before < LONGEST_SUM
 
-    return Rerounding
+    return RoundedResults
