@@ -16,7 +16,6 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
-from refgrad.checking.libraries.library import Change
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.statistics import LARGEST_ENTRY, LARGEST_NOISE, Contrast, Errors, contrasts, first_finding, noise
 from refgrad.checking.subject import CheckedFunction, Seeds
@@ -113,7 +112,7 @@ def measured(
         return list(reverse.gradients(trace, contributions, *rounding).values())
 
     runs = min(RUNS, max(DRAWS, MOST_NUMBERS // sum(array.size for array in subject.point)))
-    errors, shared = simulation(check, seeds, runs) if simulated else ([], [])
+    errors, seen, shared = simulation(check, seeds, runs) if simulated else ([], False, [])
     rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(runs if simulated and not errors else DRAWS)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
     largest = max(array.size for array in trace.recorder.values.values())
@@ -124,14 +123,18 @@ def measured(
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
         name = subject.name_of(subject.positions[k])
-        result[name] = Errors(observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form)
+        result[name] = Errors(observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen)
     return result
 
 
-def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> tuple[list[Array], list[tuple[int, list[Array]]]]:
+Simulation = tuple[list[Array], bool, list[tuple[int, list[Array]]]]
+
+
+def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> Simulation:
     """Return the errors of each input in runs that are rounded anew, and the effects of results with few entries.
 
-    They are empty if the function does not run when its results are changed.
+    Between these is whether the backward rounds results more than once for each input. Both are empty if the function
+    does not run when its results are changed.
     """
     unchanged = Rerounding(check.choices, only=sys.maxsize)
 
@@ -146,11 +149,12 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> tuple[list[Arra
         errors = changes([Rerounding(check.choices, few) for _ in range(runs)], 1 / math.sqrt(12))
         ways = {size: range(min(COMBINATIONS, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
-        return errors, [(few[only], changes(each, 0.5 / STEP)) for only, each in alone.items()]
+        seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
+        return errors, seen, [(few[only], changes(each, 0.5 / STEP)) for only, each in alone.items()]
     except TimeoutError:
         raise
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
-        return [], []
+        return [], False, []
 
 
 class Rerounding:
@@ -164,6 +168,7 @@ class Rerounding:
         """Choose what moves: all but a few results, or one of these in the combination with this number."""
         self.choices, self.few, self.only, self.way = choices, few, only, way
         self.sizes: list[int] = []
+        self.forward = 0
 
     def __call__(self, dtype: str, bits: Array) -> None:
         """Move the entries of a result that are neither zero nor close to the ends of the range."""
@@ -185,11 +190,12 @@ def walsh(positions: Array, number: int) -> Array:
     return np.asarray(1 - 2 * (sum(bits) % 2))
 
 
-def run(check: ComparedCheck, seeds: Seeds, change: Change) -> list[Array]:
+def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
     """Return the gradients, rounded once more, of a run whose 16-bit results are changed."""
     check.deadline.refuse()
     subject, library = check.subject, check.subject.library
     pullback = subject.pullback(subject.point, lambda _: library.rerounded(change))
+    change.forward = len(change.sizes)
     outputs, _, tensors = zip(*pullback.seeded(seeds), strict=True)
     with library.rerounded(change):
         found = library.gradients([pullback.tensors[k] for k in outputs], pullback.leaves, tensors)

@@ -54,8 +54,10 @@ Small entries are differences of larger numbers.
 SINGLE: Final = 2.0**-9
 """Error of each entry in scales that is common to all: sixteen roundings of float32 where others are of float16."""
 
-UNSEEN: Final = 1.75
+UNSEEN: Final = (1.1, 1.75)
 """Ratio of the residuals to simulated errors above which there are roundings that were not seen.
+
+It is less if the backward shows no rounding but the last.
 
 Then errors of two scales may be common to all entries.
 """
@@ -74,6 +76,7 @@ class Errors:
     ``scale`` is the standard deviation of each entry's rounding error by the budget. ``errors`` holds rounding errors
     of simulated runs along its first axis. Each of ``shared`` has the number of entries of a result
     with few of them, and the effects of rounding these as far as possible in certain combinations of directions.
+    ``seen`` is True if the backward shows more roundings than the last.
     """
 
     observed: Array
@@ -82,6 +85,7 @@ class Errors:
     errors: Array
     shared: Sequence[tuple[int, Array]]
     form: Format
+    seen: bool = True
 
     @property
     def invalid(self) -> Array:
@@ -169,7 +173,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         (slope,) = slopes(errors[None])
         ratio = float(np.median((np.abs(errors - slope * regressor) * roots)[known])) / typical if typical else 1.0
         spread = max(1.0, ratio) * np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
-        common = (2.0 if ratio > UNSEEN else SINGLE) / np.where(known, roots, 1.0)
+        common = (2.0 if ratio > UNSEEN[data.seen] else SINGLE) / np.where(known, roots, 1.0)
         (least,) = slopes(np.copysign(common, regressor)[None])
         allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), least)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, np.square(slope) * total))

@@ -18,18 +18,18 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 6481, "report": 3718, "checking": 3959, "generation": 3661, "native": 4515, "operators": 2947,
+    "grading": 6481, "report": 3718, "checking": 3963, "generation": 3661, "native": 4515, "operators": 2947,
     "engine": 2530, "oracles": 2208, "scenario": 1448, "cli": 1176, "pytest_plugin": 1090, "lifecycle": 957,
     "adapters": 424, "interpreter": 365, ".": 457, "strategies": 118,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`).
 
-`checking` compares gradients of low precision over all entries, with a reverse pass and simulated rounding (400 lines).
+`checking` compares gradients of low precision over all entries, with a reverse pass and simulated rounding (404 lines).
 Statements of findings are made and read in `native` (430 lines); `report` rewrote the text of programs before (687).
 """
 
 MODULES = 308
-CHOSEN_NUMBERS = 751
+CHOSEN_NUMBERS = 752
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 1
 
