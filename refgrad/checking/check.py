@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.report import GradientReport
@@ -65,6 +66,11 @@ class Deadline:
         """Return True if the time is used up."""
         return clock() > self.end
 
+    def refuse(self) -> None:
+        """Raise TimeoutError if the time is used up."""
+        if self.is_over():
+            raise TimeoutError
+
     @property
     def remaining(self) -> float:
         """Number of seconds that are left."""
@@ -107,6 +113,8 @@ class GradientCheck:
         self.deadline = deadline
         self.seeds: list[Seeds] = []
         self.first: list[Array] = []
+        self.accumulate = "float32"
+        self.detectable: Mapping[str, float] = {}
         self.run_twice(method)
         changed = self.varying is not None
         if subject.chance.found(lambda: subject.values(subject.point), changed=changed):
@@ -228,7 +236,21 @@ class GradientCheck:
             found = self.check_seeds()
         except Fault as fault:
             return self.report("wrong", message=fault.message)
-        return self.concluded(found)
+        compared = None if failing(found) or not self.seeds else self.comparison()
+        return self.concluded(found) if compared is None else compared
+
+    def comparison(self) -> GradientReport | None:
+        """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
+        judge = self.judge
+        if not isinstance(judge, CertifiedJudge) or not judge.low:
+            return None
+        message, self.detectable, cotangents = low_precision.compare(self, judge, self.accumulate)
+        if message:
+            return self.report("wrong", message=message)
+        if judge.trace.large and not cotangents:
+            text = "its gradients are not known, since it is at a kink or too large: raise the budget"
+            return self.report("inconclusive", message=text, cause="time" if self.deadline.is_over() else "kink")
+        return None
 
     def concluded(self, found: list[tuple[Seeds, Discrepancy]]) -> GradientReport | Failing:
         """Return the report on the discrepancies, or the first that fails."""
@@ -321,8 +343,10 @@ class GradientCheck:
     def judged(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right; differences decide where certification is inconclusive."""
         found = self.judge.judge(seeds, gradients, known)
-        if self.judge.method != "certified":
+        if not isinstance(self.judge, CertifiedJudge):
             return found
+        if self.judge.low:  # differences know no more of rounding, and all entries are compared later
+            return [d for d in found if d.severity != "inconclusive" or not np.isfinite(d.upper - d.lower)]
         return [
             better
             for each in found
@@ -362,6 +386,7 @@ class GradientCheck:
             self.reason,
             judge.sees_from(entries) if isinstance(judge, CertifiedJudge) else None,
             CHANCE_TO_MISS if method == "directions" else 0.0,
+            detectable=self.detectable,
             looked_at=len(judge.looked_at) if isinstance(judge, DifferencesJudge) and judge.open else entries,
             **fields,
         )

@@ -27,6 +27,7 @@ from refgrad.checking.supplied import (
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
+from refgrad.scenario.formats import FORMATS
 
 BUDGET = 10.0
 """Default number of seconds that a check may take. A call of the function is not interrupted."""
@@ -53,6 +54,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     contexts: Contexts = "cheap",
     reference: Callable[..., Any] | None = None,
     gradient: GradientFunction | None = None,
+    accumulate: str = "float32",
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -75,6 +77,13 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     the output, or a tuple of those of several outputs, followed by the inputs, and returns the gradient, or a tuple
     with one for each input. With NumPy arrays as inputs, no library is used.
 
+    In float16 and bfloat16, rounding may hide errors of some percent in a single entry. There all entries are
+    compared with the truth at once, under cotangents of random numbers, of one sign, of ones, of a single 1 and of
+    zeros. This shows errors of scale in the gradient, or in one of its rows, columns and blocks, and missing terms
+    that are constant or a multiple of an input, an output or the cotangent. The report's ``detectable`` is the
+    smallest error of scale that would have shown. ``accumulate`` is the dtype in which sums may be accumulated: a sum
+    that stagnates in bfloat16 is wrong unless this is ``bfloat16``.
+
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
     is False or ``allow`` contains the report's ``cause``, and AdapterError or EngineStartError without the engine.
@@ -82,7 +91,9 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     unknown = set(allow) - CAUSES
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient)
+    if accumulate not in FORMATS:
+        raise ValueError(f"accumulate is {accumulate!r}, but it may be {sorted(FORMATS)}")
+    options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
     started = _started(engine) if gradient is None or engine != "torch" else _without_library(inputs)
     if is_strategy(inputs):
         report = search(
@@ -110,6 +121,7 @@ class _Options:
     contexts: Contexts
     reference: Callable[..., Any] | None
     gradient: GradientFunction | None
+    accumulate: str
 
     def __post_init__(self) -> None:
         """Refuse contexts that are unknown, and modes of gradients that are not the library's."""
@@ -174,6 +186,7 @@ def _checked(
     """Return the report on all that the options ask for, up to the first that is not right."""
     choices, tolerance = np.random.Generator(np.random.PCG64(_sequence(options.seed))), options.tolerance
     check = GradientCheck(subject, choices, tolerance, options.method, deadline, reference)
+    check.accumulate = options.accumulate
     if reference is not None:
         unlike = unlike_reference(check.outputs, check.expected_outputs, check.judge, check.pullback.precision)
         if unlike:

@@ -18,7 +18,7 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 5411, "report": 2880, "facts": 832, "checking": 4453, "generation": 3661, "native": 4516,
+    "grading": 5411, "report": 2880, "facts": 832, "checking": 4856, "generation": 3661, "native": 4516,
     "operators": 2947, "engine": 2530, "oracles": 2211, "scenario": 1448, "cli": 1240, "pytest_plugin": 1052,
     "lifecycle": 962, "adapters": 400, "interpreter": 381, ".": 469, "strategies": 118,
 }  # fmt: skip
@@ -29,8 +29,8 @@ CODE_LINES = {
 Statements of findings are made and read in `native` (430 lines); `report` rewrote the text of programs before (687).
 """
 
-MODULES = 290
-CHOSEN_NUMBERS = 696
+MODULES = 293
+CHOSEN_NUMBERS = 716
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 1
 

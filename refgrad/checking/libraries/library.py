@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -17,6 +17,9 @@ from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
 
 Function = Callable[..., Any]
+
+Change = Callable[[str, Array], None]
+"""Function of the dtype of a result and its bits as integers, which it may change."""
 
 PLAIN: Final = (bool, int, float, str, type(None))
 """Types of values whose ``repr`` is code."""
@@ -154,6 +157,10 @@ class TensorLibrary:
         """Return the function with all operations in float64, or None if that is impossible."""
         del function
         return None
+
+    def rerounded(self, change: Change) -> AbstractContextManager[Any]:
+        """Return a context in which ``change`` is called for each rounded result of 16 bits."""
+        raise NotImplementedError
 
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return the outputs of a function and their tangents. Raises UnsupportedError if there is no forward mode."""

@@ -6,12 +6,13 @@ PyTorch itself is taken from its adapter: nothing here imports it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.library import Function, Source, TensorLibrary, UnsupportedError
+from refgrad.checking.libraries.library import Change, Function, Source, TensorLibrary, UnsupportedError
 from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
@@ -23,6 +24,19 @@ ONCE = "Error"
 
 Only `backward` runs it, which raises an error. `grad` with inputs finds no path from it to them and returns None.
 """
+
+EXACT = frozenset(
+    """
+    clone cat stack index index_select gather embedding where neg abs relu select_backward slice_backward
+    masked_fill constant_pad_nd repeat amax amin max min maximum minimum zeros ones full empty zeros_like
+    ones_like full_like empty_like new_zeros new_empty empty_strided fill zero masked_select topk sort flip roll
+    scatter index_put resize threshold_backward embedding_dense_backward sign
+    """.split()  # noqa: SIM905 (fifty words)
+)
+"""Operators that do not round, and those that add terms of which most are zero."""
+
+LONGEST_SUM = 8
+"""Number of additions in a row whose results are rounded; longer sums are accumulated in higher precision."""
 
 
 class TorchTensors(TensorLibrary):
@@ -154,6 +168,10 @@ class TorchTensors(TensorLibrary):
 
         return higher
 
+    def rerounded(self, change: Change) -> AbstractContextManager[Any]:
+        """Return a context in which ``change`` is called for each rounded result of 16 bits."""
+        return rerounding_mode(self.torch)(change)  # type: ignore[no-any-return]
+
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return outputs and their tangents by forward mode. Raises UnsupportedError if there is none."""
         forward = self.torch.autograd.forward_ad
@@ -235,3 +253,45 @@ def raised_mode(torch: Any) -> type:
             return func(*arguments, **{name: raised(value) for name, value in (kwargs or {}).items()})
 
     return HigherPrecision
+
+
+@cache
+def rerounding_mode(torch: Any) -> type:
+    """Return the class of modes in which the rounded results of operators may be changed."""
+    halves = {torch.bfloat16: "bfloat16", torch.float16: "float16"}
+
+    class RoundedResults(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
+        """Passes the results of 16 bits to a function, each with its number."""
+
+        def __init__(self, change: Change) -> None:
+            super().__init__()
+            self.change = change
+            self.additions: dict[int, tuple[Any, int]] = {}
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            result = func(*args, **(kwargs or {}))
+            for tensor in result if isinstance(result, list | tuple) else (result,):
+                dtype = halves.get(getattr(tensor, "dtype", None), "")
+                if dtype and self.rounds(func._schema, args, tensor):  # noqa: SLF001 (PyTorch's own modes use it)
+                    bits = tensor.detach().view(torch.int16)
+                    array = bits.numpy(force=True).copy()
+                    self.change(dtype, array)
+                    bits.copy_(torch.from_numpy(array))
+            return result
+
+        def rounds(self, schema: Any, arguments: Any, result: Any) -> bool:
+            """Return True if an operator rounded its result."""
+            name = schema.name.partition("::")[2].removesuffix("_")
+            views = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
+            if views or name in EXACT or not result.numel():
+                return False
+            if name in {"_to_copy", "copy"}:
+                return arguments[-1].dtype not in halves
+            if name not in {"add", "sub"}:
+                return True
+            before = max(self.additions.get(id(each), (None, 0))[1] for each in arguments)
+            self.additions[id(result)] = result, before + 1
+            return before < LONGEST_SUM
+
+    return RoundedResults

@@ -115,7 +115,7 @@ NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
 """Relative tolerance for two computations of one value: far more than rounding, far less than a missed value causes."""
 
 CANCELLED = 2.0**-10
-"""Fraction of the largest entry that smaller entries, as differences of larger numbers, are compared as."""
+"""Least fraction of the largest entry that smaller entries, as differences of larger numbers, are compared as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,5 +172,5 @@ def near(output: Array, value: Array, tolerance: float) -> bool:
     output, value = numeric(output), numeric(value)
     with np.errstate(all="ignore"):
         sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
-        size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * CANCELLED)
+        size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * max(CANCELLED, tolerance))
         return bool(np.all((np.abs(output - value) <= tolerance * size) | ~np.isfinite(output)))

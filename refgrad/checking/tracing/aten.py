@@ -46,7 +46,12 @@ def _loss(operator: str) -> Call:
 
 
 def _loss_of_classes(operator: str) -> Call:
-    def call(t: Translator, x: Any, y: Any, reduction: int = 1, **named: Any) -> str:
+    def call(t: Translator, x: Any, y: Any, reduction: int = 1, ignore_index: int = -100, **named: Any) -> str:
+        kept = np.asarray(t.plain(y)) != ignore_index
+        if not kept.all() and (kept.ndim != 1 or REDUCTIONS[reduction] == "none"):
+            raise Untraceable(f"it calls {operator} with ignored rows that are not left out of a sum")
+        if not kept.all():
+            x, y = t.index(x, kept), y[y != ignore_index]
         return t.row(operator, x, target=y.flatten(), reduction=REDUCTIONS[reduction], **named)
 
     return call
@@ -381,7 +386,7 @@ RENAMED: Mapping[str, str] = MappingProxyType({
 
 IGNORED = frozenset({
     "half_to_float", "stable", "sorted", "compute_mode", "memory_format", "non_blocking", "implicit", "momentum",
-    "ignore_index", "check_errors", "out", "dtype",
+    "check_errors", "out", "dtype",
     "N", "C", "HxW",
 })  # fmt: skip
 """Parameters that do not change a value, or that follow from shapes and dtypes."""

@@ -1,0 +1,207 @@
+"""Comparison of all entries of a gradient of low precision with the truth at once.
+
+The bound of an entry allows for the rounding of every operator. Errors of that size in *all* entries, in one direction,
+are no rounding: roundings are independent, so their weighted sum is far below the sum of their bounds. A contrast is
+such a sum: the slope of the errors e = observed - truth along a regressor p, with weights w = 1 / scale²,
+
+    d = sum(w p e) / sum(w p²),
+
+over all entries, or over those of each row, column, head or block. With p = truth, d is a relative error of scale; with
+p = 1 it shows a missing mean, and with p = an input, an output or a cotangent, a missing term of rank one.
+
+The standard error of d is that of simulated roundings: ``errors`` holds the errors of runs of the function in which
+every rounded result is rounded anew. It follows Student's t with one degree of freedom per run. It grows by the ratio
+of the median size of the residuals to the mean size of the simulated errors, since rounding inside of opaque kernels
+is not simulated. Results with few entries, such as the inverse deviations of some rows, or one factor for all, are
+common to many entries, so chance does not average them out: their largest effect is allowed in full. With q = the
+quantile of Student's t for a share of ``FALSE_ALARMS`` (Holm, A simple sequentially rejective multiple test
+procedure, 1979; the first step decides whether there is any finding), a contrast is a finding if |d| - allowed > q ·
+error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from statistics import NormalDist
+from typing import Any, Final
+
+import numpy as np
+
+from refgrad.checking.libraries.trees import Array
+from refgrad.scenario.formats import Format
+
+FALSE_ALARMS: Final = 1e-9
+"""Largest probability that a check of a right gradient reports a finding."""
+
+POWER: Final = 0.95
+"""Probability with which the smallest detectable error is detected."""
+
+FEWEST: Final = 8
+"""Least number of entries of a group."""
+
+MOST_GROUPS: Final = 1024
+"""Largest number of groups along or across an axis. More are not compared."""
+
+FLOOR: Final = 0.05
+"""Least scale of an entry, as a part of the rounding of a typical entry.
+
+Small entries are differences of larger numbers.
+"""
+
+SINGLE: Final = 2.0**-9
+"""Error of each entry in scales that is common to all: sixteen roundings of float32 where others are of float16."""
+
+UNSEEN: Final = (1.1, 1.75)
+"""Ratio of the residuals to simulated errors above which there are roundings that were not seen.
+
+It is less if the backward shows no rounding but the last.
+
+Then errors of two scales may be common to all entries.
+"""
+
+LARGEST_NOISE: Final = 8.0
+"""Largest root mean square of the errors, in scales, that rounding explains."""
+
+LARGEST_ENTRY: Final = 48.0
+"""Largest error of one entry, in scales, that rounding explains."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """The observed and the true gradient of one input, and what rounding explains.
+
+    ``scale`` is the standard deviation of each entry's rounding error by the budget. ``errors`` holds rounding errors
+    of simulated runs along its first axis. Each of ``shared`` has the number of entries of a result
+    with few of them, and the effects of rounding these as far as possible in certain combinations of directions.
+    ``seen`` is True if the backward shows more roundings than the last.
+    """
+
+    observed: Array
+    truth: Array
+    scale: Array
+    errors: Array
+    shared: Sequence[tuple[int, Array]]
+    form: Format
+    seen: bool = True
+
+    @property
+    def invalid(self) -> Array:
+        """Mask of entries that are not finite but should be, or not zero although the truth is whatever is rounded."""
+        size = np.abs(self.truth)
+        negligible = 4 * self.form.unit * np.max(size, initial=0.0, where=np.isfinite(size)) + self.form.underflow
+        unexpected = (size == 0) & (self.scale == 0) & (np.abs(self.observed) > negligible)
+        return np.asarray(unexpected | (~np.isfinite(self.observed) & (size <= self.form.largest / 4)))
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the entries: zero for underflowed, saturated and unknown ones."""
+        size, numbers = np.abs(self.truth), (self.truth, self.observed, self.scale, *self.errors)
+        known = np.logical_and.reduce([np.isfinite(each) for each in numbers])
+        known &= (size >= 2 * self.form.smallest_normal) & (size <= self.form.largest / 2)
+        typical = math.sqrt(float(np.mean(np.square(self.truth[known])))) if known.any() else 0.0
+        scale = np.hypot(self.scale, FLOOR * self.form.unit * typical)
+        return np.where(known & (scale > 0), 1 / np.square(np.where(known & (scale > 0), scale, 1.0)), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """The slope of the errors along a regressor in one group of entries, and what rounding explains of it.
+
+    ``axes`` are those that a group extends along and ``index`` is the position of the group along the others.
+    ``reduction`` is the part of the sum of squared errors that the slope explains.
+    """
+
+    regressor: str
+    axes: tuple[int, ...]
+    index: tuple[int, ...]
+    runs: int
+    slope: float
+    allowed: float
+    error: float
+    reduction: float
+
+    def limit(self, count: int) -> float:
+        """Return the largest slope that rounding explains, among so many contrasts."""
+        return self.allowed + student_quantile(FALSE_ALARMS / count, self.runs) * self.error
+
+    def detectable(self, count: int) -> float:
+        """Return the smallest slope that is detected with the probability ``POWER``, among so many contrasts."""
+        return self.limit(count) + NormalDist().inv_cdf(POWER) * self.error
+
+
+def normal_quantile(probability: float) -> float:
+    """Return the number that a standard normal variable exceeds in magnitude with a small probability."""
+    return -NormalDist().inv_cdf(probability / 2)
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """Return the same for Student's t, by Wallace's approximation (Annals of Mathematical Statistics 1959)."""
+    scaled = normal_quantile(probability) * (8 * degrees + 3) / (8 * degrees + 1)
+    return math.sqrt(degrees * math.expm1(scaled * scaled / degrees))
+
+
+def groupings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the sets of axes along which groups of entries extend: all, each one, and all but each one."""
+    axes = tuple(axis for axis, length in enumerate(shape) if length > 1)
+    singles = [(axis,) for axis in axes] if len(axes) > 1 else []
+    others = [tuple(a for a in axes if a != axis) for axis in axes] if len(axes) > 2 else []  # noqa: PLR2004 (else the same)
+    return [axes, *singles, *others]
+
+
+def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contrast]:
+    """Yield the contrasts of all groups along the truth and along other regressors of its shape."""
+    weights, roots = data.weights, np.sqrt(data.weights)
+    known = weights > 0
+    truth, errors = np.where(known, data.truth, 0.0), np.where(known, data.observed - data.truth, 0.0)
+    simulated = np.where(known, data.errors, 0.0)
+    typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
+    for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
+        weighted = weights * regressor
+        total = np.sum(weighted * regressor, axis=axes, keepdims=True)
+        counts = np.count_nonzero(weighted, axis=axes, keepdims=True)
+        valid = (total > 0) & (counts >= (1 if total.size == 1 else FEWEST))
+        if not valid.any() or valid.size > MOST_GROUPS:
+            continue
+
+        def slopes(array: Array, weighted: Array = weighted, total: Array = total, axes: Any = axes) -> Array:
+            sums = np.sum(weighted * np.where(known, array, 0.0), axis=tuple(a + 1 for a in axes), keepdims=True)
+            return np.asarray(sums / np.where(total > 0, total, 1.0))
+
+        (slope,) = slopes(errors[None])
+        ratio = float(np.median((np.abs(errors - slope * regressor) * roots)[known])) / typical if typical else 1.0
+        spread = max(1.0, ratio) * np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
+        common = (2.0 if ratio > UNSEEN[data.seen] else SINGLE) / np.where(known, roots, 1.0)
+        (least,) = slopes(np.copysign(common, regressor)[None])
+        allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), least)
+        columns = (each[valid].tolist() for each in (slope, allowed, spread, np.square(slope) * total))
+        for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
+            index = tuple(i for axis, i in enumerate(position) if axis not in axes)
+            yield Contrast(name, axes, index if total.size > 1 else (), len(simulated), *numbers)
+
+
+def _largest(count: int, slopes: Array) -> Array:
+    """Return the largest effect of the roundings of so many results, given the effects of orthogonal combinations.
+
+    The first combination has one sign. By the inequality of Cauchy and Schwarz the sum of the magnitudes of the effects
+    is at most the root of their number times their norm, which is the root mean square over the combinations.
+    """
+    return np.asarray(np.maximum(np.abs(slopes[0]), np.sqrt(count * np.mean(np.square(slopes), axis=0))))
+
+
+def noise(data: Errors) -> tuple[float, Array]:
+    """Return the root mean square of the errors in scales, and the error of each entry in scales."""
+    weights = data.weights
+    ratios = np.where(weights > 0, np.abs(data.observed - data.truth), 0.0) * np.sqrt(weights)
+    return math.sqrt(float(np.sum(np.square(ratios))) / max(1, int(np.count_nonzero(weights)))), ratios
+
+
+def first_finding(found: Sequence[Contrast]) -> Contrast | None:
+    """Return the contrast that explains most among those that rounding does not explain, or None.
+
+    That is the first step of Holm's procedure, which decides whether there is any finding.
+    """
+    significant = (each for each in found if abs(each.slope) > each.limit(len(found)))
+    return max(significant, key=lambda each: each.reduction, default=None)

@@ -1,0 +1,85 @@
+"""Right backwards of low precision pass, whatever they choose, and faults of one percent are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.checking.low_precision.kernels import FAULTS, KERNELS, Choices
+from tests.checking.low_precision.table import DTYPES, HIDDEN, RIGHT, WRONG, outcome
+
+pytestmark = pytest.mark.engines
+
+QUICK = ("SwiGLU", "RMSNorm", "LayerNorm", "softmax")
+"""Kernels that ordinary tests check."""
+
+MISSED = frozenset({
+    ("RMSNorm", "x 1.01", "bfloat16", "low"), ("LayerNorm", "x 1.01", "bfloat16", "low"),
+})  # fmt: skip
+"""Faults below what the report says would have shown: a rounded statistic explains as much."""
+
+
+def cases(names: Any) -> list[Any]:
+    """Return kernels and dtypes; those that take long are slow."""
+    return [
+        pytest.param(name, dtype, marks=() if name in names else pytest.mark.slow, id=f"{name} {str(dtype)[6:]}")
+        for name in KERNELS
+        for dtype in DTYPES
+    ]
+
+
+@pytest.mark.parametrize(("name", "dtype"), cases(QUICK))
+def test_right_kernels_pass(name: str, dtype: Any) -> None:
+    reports = [outcome(KERNELS[name], choices, dtype, seed) for seed, choices in enumerate((*RIGHT[::3], HIDDEN))]
+    assert [str(report) for report in reports if report.outcome != "right"] == []
+
+
+@pytest.mark.parametrize(("name", "dtype"), cases(QUICK))
+def test_faults_are_found(name: str, dtype: Any) -> None:
+    missed = set()
+    for choices in WRONG:
+        for fault in (*FAULTS, *KERNELS[name].faults):
+            wrong = Choices(choices.inside, choices.saved, choices.order, choices.hidden, fault)
+            if outcome(KERNELS[name], wrong, dtype, 1).outcome != "wrong":
+                missed.add((name, fault, str(dtype)[6:], choices.inside))
+    assert missed <= MISSED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KERNELS)
+def test_right_kernels_pass_at_many_points(name: str) -> None:
+    wrong = [
+        (choices, seed)
+        for seed in range(20)
+        for choices in (*RIGHT, HIDDEN)
+        if outcome(KERNELS[name], choices, DTYPES[seed % 2], seed).outcome == "wrong"
+    ]
+    assert wrong == []
+
+
+def test_the_message_names_the_factor() -> None:
+    report = outcome(KERNELS["SwiGLU"], Choices(fault="x 1.1"), DTYPES[0], 0)
+    assert report.outcome == "wrong"
+    assert str(report).startswith("the gradient of input 0 is 1.1 times the true one (0.")
+    assert str(report).endswith("% is explained by rounding)")
+
+
+def test_the_report_of_a_right_kernel_has_the_smallest_error_that_would_have_shown() -> None:
+    report = outcome(KERNELS["SwiGLU"], Choices(), DTYPES[0], 0)
+    assert report.outcome == "right"
+    assert set(report.detectable) == {"0", "1"}
+    assert all(0.001 < size < 0.01 for size in report.detectable.values())
+    assert "% in input 1 would have shown" in str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("accumulate", "expected"), [("float32", "wrong"), ("bfloat16", "right")])
+def test_a_sum_that_stagnates_is_wrong_unless_it_may(accumulate: str, expected: str) -> None:
+    report = outcome(KERNELS["bias"], Choices(fault="accumulate"), DTYPES[0], 0, accumulate=accumulate)
+    assert report.outcome == expected
+
+
+def test_a_dtype_to_accumulate_in_is_known() -> None:
+    with pytest.raises(ValueError, match="accumulate is 'int8'"):
+        outcome(KERNELS["SwiGLU"], Choices(), DTYPES[0], 0, accumulate="int8")

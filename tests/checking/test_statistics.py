@@ -1,0 +1,144 @@
+"""The comparison of all entries at once: false alarms and power on simulated gradients."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from refgrad.checking.low_precision import walsh
+from refgrad.checking.statistics import (
+    SINGLE,
+    Contrast,
+    Errors,
+    contrasts,
+    first_finding,
+    groupings,
+    noise,
+    normal_quantile,
+    student_quantile,
+)
+from refgrad.scenario.formats import FORMATS, rounded
+
+BRAIN = FORMATS["bfloat16"]
+RUNS = 32
+
+
+def simulated(seed: int, shape: tuple[int, int], *, shared: str, factor: Any = 1.0, term: Any = 0.0) -> Errors:
+    """Return a gradient whose entries are rounded twice, and whose rows (or all entries) have a rounded factor."""
+    choices = np.random.default_rng(seed)
+    truth = choices.normal(size=shape) * np.exp(choices.normal(size=(shape[0], 1)))
+    common = {"none": (), "rows": (shape[0], 1), "all": (1, 1)}[shared]
+
+    def rounding(size: tuple[int, ...]) -> Any:
+        return choices.uniform(-1, 1, size) * BRAIN.unit / choices.uniform(1, 2, size)
+
+    observed = (truth * factor + term) * (1 + rounding(shape))
+    if common:
+        observed = observed * (1 + rounding(common))
+    errors = truth * (choices.uniform(-1, 1, (RUNS, *shape)) + choices.uniform(-1, 1, (RUNS, *shape))) * BRAIN.unit
+    scale = np.abs(truth) * BRAIN.unit
+    count = int(np.prod(common)) if common else 0
+    ways = min(4, 2 ** (count - 1).bit_length()) if count else 0
+    signs = np.stack([walsh(np.arange(count).reshape(common), k) for k in range(ways)]) if count else None
+    effects = [(count, signs * truth * BRAIN.unit)] if signs is not None else []
+    return Errors(rounded(observed, "bfloat16"), truth, scale, errors, effects, BRAIN)
+
+
+def found(data: Errors) -> Contrast | None:
+    """Return the finding of a gradient, with a constant as a further regressor."""
+    return first_finding(list(contrasts(data, {"": np.ones(data.truth.shape)})))
+
+
+def alarms(seeds: range, shape: tuple[int, int]) -> list[Any]:
+    """Return the right gradients that are called wrong."""
+    return [
+        (seed, kind) for seed in seeds for kind in ("none", "rows", "all") if found(simulated(seed, shape, shared=kind))
+    ]
+
+
+@pytest.mark.parametrize("shape", [(4, 32), (16, 16), (64, 8), (1, 16)])
+def test_right_gradients_raise_no_alarm(shape: tuple[int, int]) -> None:
+    assert alarms(range(60), shape) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(4, 32), (8, 32), (16, 16), (64, 8), (1, 16), (2, 128)])
+def test_thousands_of_right_gradients_raise_no_alarm(shape: tuple[int, int]) -> None:
+    assert alarms(range(2000), shape) == []
+
+
+@pytest.mark.parametrize("shared", ["none", "rows"])
+@pytest.mark.parametrize("seed", range(5))
+def test_an_error_of_scale_of_one_percent_is_found_in_128_entries(shared: str, seed: int) -> None:
+    worst = found(simulated(seed, (4, 32), shared=shared, factor=1.01))
+    assert worst is not None
+    assert (worst.regressor, worst.index) == ("scale", ())
+    assert 0.004 < worst.slope < 0.016
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_wrong_row_is_found_and_named(seed: int) -> None:
+    factor = np.where(np.arange(8) == 5, 1.05, 1.0)[:, None]
+    worst = found(simulated(seed, (8, 64), shared="none", factor=factor))
+    assert worst is not None
+    assert (worst.regressor, worst.axes, worst.index) == ("scale", (1,), (5,))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_missing_constant_is_found(seed: int) -> None:
+    worst = found(simulated(seed, (4, 32), shared="none", term=0.02))
+    assert worst is not None
+    assert worst.regressor == ""
+
+
+def test_what_a_shared_rounding_explains_is_allowed() -> None:
+    data = simulated(0, (4, 32), shared="all")
+    (whole,) = (each for each in contrasts(data, {}) if not each.index)
+    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + SINGLE), rel=1e-4)
+    assert whole.detectable(1) > whole.limit(1) > whole.allowed
+
+
+def test_noise_beyond_rounding_is_measured_in_scales() -> None:
+    data = simulated(0, (16, 16), shared="none")
+    size, ratios = noise(data)
+    assert 0.2 < size < 1.5
+    assert ratios.max() < 8
+    data.observed.flat[np.argmax(np.abs(data.truth))] = 0
+    _, ratios = noise(data)
+    assert ratios.max() > 100
+    assert ratios.argmax() == np.argmax(np.abs(data.truth))
+
+
+def test_entries_that_underflow_or_saturate_have_no_weight() -> None:
+    data = simulated(0, (4, 32), shared="none")
+    data.truth[0, :3] = 0.0, 1e-39, 3e38
+    assert (data.weights[0, :3] == 0).all()
+    assert (data.weights[1:] > 0).all()
+
+
+def test_quantiles_are_those_of_tables() -> None:
+    assert normal_quantile(0.05) == pytest.approx(1.959964, abs=1e-6)
+    assert student_quantile(0.05, 10) == pytest.approx(2.228, rel=5e-3)
+    assert student_quantile(1e-6, 32) == pytest.approx(6.0, rel=5e-2)
+
+
+@given(st.integers(0, 7), st.integers(0, 7))
+@settings(deadline=None)
+def test_walsh_functions_are_orthogonal(one: int, other: int) -> None:
+    positions = np.arange(8)
+    assert walsh(positions, one) @ walsh(positions, other) == 8 * (one == other)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [((), [()]), ((5,), [(0,)]), ((1, 4), [(1,)]), ((2, 3), [(0, 1), (0,), (1,)])],
+)
+def test_groups_are_all_entries_and_lines_and_slices(shape: tuple[int, ...], expected: list[tuple[int, ...]]) -> None:
+    assert groupings(shape) == expected
+    assert len(groupings((2, 3, 4))) == 7
+    assert math.prod(shape) >= 1
