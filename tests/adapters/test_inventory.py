@@ -36,7 +36,7 @@ def test_an_inventory_counts_what_is_differentiable() -> None:
         reached=lambda *_: set(),
     )
     assert inventory.entries == {"square", "power", "double"}
-    assert inventory.synonyms == ({"square", "power"},)
+    assert inventory.synonyms == (frozenset({"square", "power"}),)
     assert inventory.undecided == {NOTHING_REAL: {"text"}, NOT_CALLED: {"refused"}}
 
 

@@ -30,7 +30,7 @@ def function_of(forward: Rule, backward: Rule, **attributes: Any) -> Rule:
         return forward(*inputs)
 
     members = {"forward": staticmethod(run), "backward": staticmethod(backward)}
-    rule: Rule = type("Own", (torch.autograd.Function,), members).apply
+    rule: Rule = type("Own", (torch.autograd.Function,), members).apply  # type: ignore[attr-defined]
     return rule
 
 

@@ -28,7 +28,7 @@ SPECIAL: dict[str, st.SearchStrategy[Any]] = {
 }
 FACTS = st.one_of(
     *(
-        st.builds(each, **{f.name: SPECIAL[f.name] for f in fields(each) if f.name in SPECIAL})
+        st.builds(each, **{f.name: SPECIAL[f.name] for f in fields(each) if f.name in SPECIAL})  # type: ignore[arg-type]
         for each in KINDS.values()
     )
 )

@@ -2,10 +2,10 @@
 
 Values are sampled at three steps h, h/4 and h/16 to either side. Central differences are extrapolated twice
 (Richardson; error of order h⁶, or h³ where the second derivative jumps and that promises less error). The last two
-extrapolations bound the truncation error, and the noise of the function bounds the rounding error. The difference between the slopes to either side, extrapolated likewise, is the jump at a
-kink. It is added to the error, so that the interval contains all slopes that are legal. Smaller steps are tried while
-they promise less error. Where a side is outside of the domain, or a choice is undecided at 0, slopes to one side are
-extrapolated (``one_sided``).
+extrapolations bound the truncation error, and the noise of the function bounds the rounding error. The difference
+between the slopes to either side, extrapolated likewise, is the jump at a kink. It is added to the error, so that the
+interval contains all slopes that are legal. Smaller steps are tried while they promise less error. Where a side is
+outside of the domain, or a choice is undecided at 0, slopes to one side are extrapolated (``one_sided``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SHIFTS = np.array([1.0, -1.0, 1 / RATIO, -1 / RATIO, 1 / RATIO**2, -1 / RATIO**2
 TRUNCATION_SAFETY = 2.0
 
 BENT = 3.0
-"""Ratio of the distance between the first two extrapolations to the error of the last one if the second derivative jumps.
+"""Ratio of the distance of the first two extrapolations to the error of the last if the second derivative jumps.
 
 The error of central differences of ``x * |x|`` at 0 is proportional to the step, not to its square. Extrapolations for
 smooth functions then leave 0.1, 0.025 and 0.0247 of the step.

@@ -37,7 +37,7 @@ def gradients(kernel: Kernel, dtype: Any, seed: int, choices: Choices | None) ->
     inputs = [x.detach().to(dtype).requires_grad_() for x in inputs_of(kernel, DTYPES[0], seed)]
     plain = Choices("low")
     function = (lambda *given: kernel.forward(plain, *given)[0]) if choices is None else function_of(kernel, choices)
-    output = function(*inputs)
+    output = function(*inputs)  # type: ignore[no-untyped-call]
     cotangent = torch.randn(output.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return list(torch.autograd.grad(output, inputs, cotangent.to(DTYPES[0]).to(output.dtype)))
 
