@@ -62,8 +62,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     dataclasses. A module is checked with its parameters. ``inputs`` is a tensor, or a tuple of tensors, NumPy arrays or
     other arguments; floating-point inputs are differentiated by, unless they say that they require no gradient. If
     ``inputs`` is a hypothesis strategy, inputs with a wrong gradient are searched for and made as small as possible;
-    :func:`refgrad.strategies` makes a strategy from shapes. ``engine`` is a registered engine, or
-    ``module:object`` for an adapter.
+    :func:`refgrad.strategies` makes some. ``engine`` is a registered engine, or ``module:object`` for an adapter.
 
     If the function consists of operators of the table, the gradient is compared with certified intervals and the
     rounding error that each entry may have; otherwise, or with ``method="differences"``, with finite differences and
@@ -71,18 +70,9 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
     the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
     A right gradient is compared with those of calls in other ``contexts``: the cheap ones, ``"all"``, or some by name.
-
-    ``reference`` is a slow implementation of the function: outputs and gradients are compared with its outputs and its
-    derivative. ``gradient`` is a function that is checked in place of the library's backward. It takes the cotangent of
-    the output, or a tuple of those of several outputs, followed by the inputs, and returns the gradient, or a tuple
-    with one for each input. With NumPy arrays as inputs, no library is used.
-
-    In float16 and bfloat16, rounding may hide errors of some percent in a single entry. There all entries are
-    compared with the truth at once, under cotangents of random numbers, of one sign, of ones, of a single 1 and of
-    zeros. This shows errors of scale in the gradient, or in one of its rows, columns and blocks, and missing terms
-    that are constant or a multiple of an input, an output or the cotangent. The report's ``detectable`` is the
-    smallest error of scale that would have shown. ``accumulate`` is the dtype in which sums may be accumulated: a sum
-    that stagnates in bfloat16 is wrong unless this is ``bfloat16``.
+    ``reference`` is a slow implementation, with which outputs and gradients are compared. ``gradient`` is checked in
+    place of the library's backward: a function of the cotangent (or a tuple of several) and the inputs, which returns
+    the gradient (or a tuple). In 16 bits all entries are also compared at once, with sums in the dtype ``accumulate``.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``

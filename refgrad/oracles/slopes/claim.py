@@ -23,6 +23,7 @@ from refgrad.oracles.slopes.directions import (
     Seeds,
     flattened,
     split,
+    without,
 )
 from refgrad.oracles.slopes.slopes import SCALES
 
@@ -93,8 +94,7 @@ class DifferencesJudge(Directions):
         if not self.measured:
             if not is_about_entry and claim.passes():
                 return []
-            plain = claim.plainly_wrong() if known is None and self.tolerance == 0 else None
-            if plain is not None:
+            if known is None and self.tolerance == 0 and (plain := claim.plainly_wrong()) is not None:
                 return [plain]
             self.measure()
             claim = ClaimedGradient(self, seeds, gradients)
@@ -485,11 +485,6 @@ def weighted(slopes: BoundedSlopes, weights: Floats) -> tuple[float, float, bool
 def halves(members: Any) -> tuple[Any, Any]:
     """Return the first and the second half of a sequence."""
     return members[: len(members) // 2], members[len(members) // 2 :]
-
-
-def without(members: Positions, others: Positions) -> Positions:
-    """Return the members that are not among the others, in linear time."""
-    return members[np.isin(members, others, assume_unique=True, invert=True, kind="table")]
 
 
 def halved(

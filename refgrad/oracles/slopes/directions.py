@@ -311,6 +311,11 @@ def _alike(contributions: Floats) -> list[Positions]:
     return [members for members in (*groups, order, nothing) if members.size]
 
 
+def without(members: Positions, others: Positions) -> Positions:
+    """Return the members that are not among the others, in linear time."""
+    return members[np.isin(members, others, assume_unique=True, invert=True, kind="table")]
+
+
 def flattened(arrays: Sequence[npt.NDArray[Any]]) -> Floats:
     """Return the entries of all arrays in one array."""
     return np.concatenate([np.zeros(0), *(array.astype(np.float64).ravel() for array in arrays)])

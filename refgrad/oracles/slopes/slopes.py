@@ -40,7 +40,7 @@ RATIO = 4.0
 SHIFTS = np.array([1.0, -1.0, 1 / RATIO, -1 / RATIO, 1 / RATIO**2, -1 / RATIO**2])
 TRUNCATION_SAFETY = 2.0
 
-BENT = 3.0
+JUMPING = 3.0
 """Ratio of the distance of the first two extrapolations to the error of the last if the second derivative jumps.
 
 The error of central differences of ``x * |x|`` at 0 is proportional to the step, not to its square. Extrapolations for
@@ -134,9 +134,9 @@ def _rounding(deviation: Floats, steps: Floats) -> Floats:
 def _extrapolated(samples: Samples, here: Floats, rounding: Floats, steps: Floats) -> BoundedSlopes:
     right, left = samples.values[0::2], samples.values[1::2]
     differences = (right - left) / (samples.distances[0::2] - samples.distances[1::2])
-    value, error, spread = _twice(differences, RATIO**2, RATIO**4, BENT)
-    bent, bent_error, _ = _twice(differences, RATIO, RATIO**2, RATIO)
-    value, error = np.where(bent_error < error, bent, value), np.fmin(bent_error, error)
+    value, error, spread = _twice(differences, RATIO**2, RATIO**4, JUMPING)
+    jumping, error_there, _ = _twice(differences, RATIO, RATIO**2, RATIO)
+    value, error = np.where(error_there < error, jumping, value), np.fmin(error_there, error)
     # Around a smooth point the even part vanishes with h; at a kink, or within a step of one, the jump remains.
     jumps = ((right - here) - (here - left)) / np.multiply.outer(SHIFTS[0::2], steps)
     jump, jump_error, jump_spread = _twice(jumps, RATIO, RATIO**3, RATIO**2)

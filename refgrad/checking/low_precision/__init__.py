@@ -3,7 +3,7 @@
 The truth is a reverse pass in float64 over the trace (:mod:`refgrad.checking.tracing.reverse`). What rounding explains
 is simulated: the trace runs with a random error in each operator, which gives the scale of each entry, and the function
 and its backward run with each 16-bit result of an operator moved by a unit in the last place, which gives the errors
-that its own roundings have in common. :mod:`refgrad.checking.statistics` compares.
+that its own roundings have in common. :mod:`refgrad.checking.low_precision.statistics` compares.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge
 from refgrad.checking.libraries.trees import Array, Arrays
-from refgrad.checking.statistics import LARGEST_ENTRY, LARGEST_NOISE, Contrast, Errors, contrasts, first_finding, noise
+from refgrad.checking.low_precision.statistics import (
+    LARGEST_ENTRY,
+    LARGEST_NOISE,
+    Contrast,
+    Errors,
+    contrasts,
+    first_finding,
+    noise,
+)
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import reverse
 from refgrad.scenario.formats import FORMATS

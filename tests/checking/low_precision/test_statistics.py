@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refgrad.checking.low_precision import walsh
-from refgrad.checking.statistics import (
+from refgrad.checking.low_precision.statistics import (
     SINGLE,
     Contrast,
     Errors,
