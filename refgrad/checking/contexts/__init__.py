@@ -17,10 +17,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from refgrad.checking.check import GradientCheck
+from refgrad.checking.contexts.variants import PLAIN, Expect, Mismatch, PlainCall, Variant, merged
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.modes import forward_report
 from refgrad.checking.report import GradientReport
-from refgrad.checking.contexts.variants import PLAIN, Expect, Mismatch, PlainCall, Variant, merged
 from refgrad.specification import specs_directory
 
 Contexts: TypeAlias = Literal["cheap", "all"] | Collection[str]
