@@ -27,8 +27,8 @@ def write_reports(folders: Sequence[Path]) -> None:
         with errors_in_one_line():
             written = write_pages(folder)
         pages = sum(path.suffix == ".md" for path in written)
-        written_files = f"{pages} pages and {len(written) - pages} scripts of findings"
-        click.echo(f"{folder}: {written_files}; begin with {folder / 'README.md'}")
+        counts = f"{pages} pages and {len(written) - pages} scripts of findings"
+        click.echo(f"{folder}: {counts}; begin with {folder / 'README.md'}")
 
 
 def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) -> None:
