@@ -31,7 +31,7 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.checking.libraries.trees import Array
-from refgrad.scenario.formats import Format
+from refgrad.scenario.formats import FORMATS, Format
 
 FALSE_ALARMS: Final = 1e-9
 """Largest probability that a check of a right gradient reports a finding."""
@@ -57,10 +57,11 @@ SINGLE: Final = 2.0**-9
 UNSEEN: Final = (1.1, 1.75)
 """Ratio of the residuals to simulated errors above which there are roundings that were not seen.
 
-It is less if the backward shows no rounding but the last.
-
-Then errors of two scales may be common to all entries.
+It is less if the backward shows no rounding but the last. Then errors of two scales may be common to all entries.
 """
+
+OPAQUE: Final = 8.0
+"""The same for a backward in float16 that shows no rounding but the last: it may have rounded its constants."""
 
 LARGEST_NOISE: Final = 8.0
 """Largest root mean square of the errors, in scales, that rounding explains."""
@@ -173,8 +174,9 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         (slope,) = slopes(errors[None])
         ratio = float(np.median((np.abs(errors - slope * regressor) * roots)[known])) / typical if typical else 1.0
         spread = max(1.0, ratio) * np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
-        common = (2.0 if ratio > UNSEEN[data.seen] else SINGLE) / np.where(known, roots, 1.0)
-        (least,) = slopes(np.copysign(common, regressor)[None])
+        common = 2.0 if ratio > UNSEEN[data.seen] else SINGLE
+        common = OPAQUE if not data.seen and data.form == FORMATS["float16"] else common
+        (least,) = slopes(np.copysign(common / np.where(known, roots, 1.0), regressor)[None])
         allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), least)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
