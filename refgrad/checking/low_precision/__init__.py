@@ -68,7 +68,8 @@ def compare(check: ComparedCheck, judge: CertifiedJudge, accumulate: str) -> Com
     """Compare gradients under some cotangents with the truth, over all entries at once."""
     found: list[tuple[Contrast, str]] = []
     messages, count = [], 0
-    for seeds, simulated in cotangents(check.seeds[0]):
+    dense = check.seeds[0]
+    for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
         try:
             data = measured(check, judge, seeds, accumulate, simulated=simulated)
         except TimeoutError:
@@ -119,7 +120,7 @@ def measured(
         check.deadline.refuse()
         return list(reverse.gradients(trace, contributions, *rounding).values())
 
-    runs = min(RUNS, max(DRAWS, MOST_NUMBERS // sum(array.size for array in subject.point)))
+    runs = min(RUNS, max(DRAWS, MOST_NUMBERS // max(1, sum(array.size for array in subject.point))))
     errors, seen, shared = simulation(check, seeds, runs) if simulated else ([], False, [])
     rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(runs if simulated and not errors else DRAWS)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
@@ -127,7 +128,7 @@ def measured(
     result = {}
     for k, (observed, true) in enumerate(zip(check.fresh(seeds), truth.values(), strict=True)):
         form, size = FORMATS[subject.kinds[k].part], np.abs(np.nan_to_num(true))
-        lost = size * min(1.0, FORMATS[accumulate].unit * largest / true.size)
+        lost = size * min(1.0, FORMATS[accumulate].unit * largest / max(1, true.size))
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
         name = subject.name_of(subject.positions[k])

@@ -75,7 +75,9 @@ def gradients(
     with np.errstate(all="ignore"):
         values: Mapping[str, Any] = trace.evaluated(system)
         terms = [(values[name] * np.asarray(seed, np.float64)).sum() for name, seed in contributions]
-        found = engine.grad(sum(terms), list(system.leaves.values()), allow_unused=True)
+        recorded = [term for term in terms if term.requires_grad]
+        leaves = list(system.leaves.values())
+        found = engine.grad(sum(recorded), leaves, allow_unused=True) if recorded else (None,) * len(leaves)
     pairs = zip(trace.shapes.items(), found, strict=True)
     return {name: np.zeros(shape) if each is None else each.numpy() for (name, shape), each in pairs}
 

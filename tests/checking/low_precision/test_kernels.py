@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.checking.low_precision.kernels import FAULTS, KERNELS, Choices
+from refgrad import check_gradients
+from tests.checking.low_precision.kernels import FAULTS, KERNELS, Choices, torch
 from tests.checking.low_precision.table import DTYPES, HIDDEN, RIGHT, WRONG, outcome
 
 pytestmark = pytest.mark.engines
@@ -83,3 +84,18 @@ def test_a_sum_that_stagnates_is_wrong_unless_it_may(accumulate: str, expected: 
 def test_a_dtype_to_accumulate_in_is_known() -> None:
     with pytest.raises(ValueError, match="accumulate is 'int8'"):
         outcome(KERNELS["SwiGLU"], Choices(), DTYPES[0], 0, accumulate="int8")
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1, 1)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.to(torch.int64),
+        lambda x: torch.ones(2, dtype=torch.float16) + 0 * x.detach().sum(),
+        lambda x: (x * 0, torch.ones(2)),
+        lambda x: (x > 0, x * x),
+    ],
+)
+def test_there_need_be_nothing_to_compare(function: Any, shape: tuple[int, ...]) -> None:
+    inputs = torch.zeros(shape, dtype=torch.float16, requires_grad=True)
+    assert check_gradients(function, inputs, raise_exception=False).raised is None
