@@ -314,6 +314,16 @@ def test_all_contexts_pass_for_a_right_function() -> None:
     assert report.refused == ()
 
 
+def test_a_function_that_draws_numbers_is_not_tried_where_they_fall_on_other_entries() -> None:
+    def noisy(x: Any) -> Any:
+        return torch.nn.functional.dropout(x * x, 0.5)
+
+    report = check_gradients(noisy, numbers(3, 4), contexts="all")
+    assert report.outcome == "right"
+    assert {"accumulation", "subsets"} & set(report.contexts)
+    assert not {"input layouts", "threads"} & set(report.contexts)
+
+
 def test_threads_show_a_buffer_that_they_share() -> None:
     buffer: dict[str, Any] = {}
 

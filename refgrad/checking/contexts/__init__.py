@@ -200,6 +200,7 @@ VARIANTS: Mapping[str, Callable[[PlainCall, Table], Iterator[Variant]]] = Mappin
 class Context:
     """A context: its name, and whether it is tried by default, for functions without rules of their own, too.
 
+    Functions that draw random numbers are tried only if each entry gets the number of the plain call (``keeps_draws``).
     Its variants are made by a function of ``VARIANTS``, or it has one, whose fields are ``code``.
     """
 
@@ -207,6 +208,7 @@ class Context:
     code: Mapping[str, Any]
     cheap: bool = True
     any_rules: bool = False
+    keeps_draws: bool = True
 
     def variants(self, plain: PlainCall, table: Table) -> Iterator[Variant]:
         """Yield the calls in this context."""
@@ -240,7 +242,7 @@ def tables() -> Mapping[str, Table]:
 
 
 def _context(row: dict[str, Any]) -> Context:
-    own = {key: row.pop(key) for key in ("name", "cheap", "any_rules") if key in row}
+    own = {key: row.pop(key) for key in ("name", "cheap", "any_rules", "keeps_draws") if key in row}
     if "expect" in row:
         row["expect"] = (EXPECT[row["expect"]],)
     return Context(code=row, **own)
@@ -267,8 +269,8 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: C
     plain = PlainCall(check, table.forward, table.backward)
     if contexts == "cheap" and not plain.has_own_rules:
         known = tuple(each for each in known if each.any_rules)
-    if check.subject.chance.repeats:  # what is drawn for an entry depends on its place in memory
-        known = tuple(each for each in known if each.name != "input layouts")
+    if check.subject.chance.repeats:
+        known = tuple(each for each in known if each.keeps_draws)
     left = _grouped([(each.name, variant) for each in known for variant in each.variants(plain, table)])
     run: set[str] = set()
     while left and not check.deadline.is_over():
