@@ -31,7 +31,10 @@ from refgrad.checking.tracing import reverse
 from refgrad.scenario.formats import FORMATS
 
 DRAWS: Final = 8
-"""Number of simulations of the trace, whose root mean square is the scale of an entry; least number of runs."""
+"""Number of simulated runs of the trace. The root mean square of their errors is the scale of an entry.
+
+The function itself is run at least as often.
+"""
 
 RUNS: Final = 32
 """Number of simulated runs of the function and its backward."""
@@ -47,8 +50,8 @@ STEP: Final = 8
 """Number of units in the last place by which these are moved, so that the effect exceeds that of other roundings."""
 
 Comparison = tuple[str, Mapping[str, float], int]
-"""A message about what rounding does not explain, empty if there is nothing, the smallest detectable error of scale of
-each input, and the number of cotangents under which the truth is known."""
+"""Result of a comparison: a message, empty if rounding explains all errors; the smallest detectable error of scale of
+each input; and the number of cotangents under which the truth is known."""
 
 
 class ComparedCheck(Protocol):
@@ -142,8 +145,8 @@ Simulation = tuple[list[Array], bool, list[tuple[int, list[Array]]]]
 def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> Simulation:
     """Return the errors of each input in runs that are rounded anew, and the effects of results with few entries.
 
-    Between these is whether the backward rounds results more than once for each input. Both are empty if the function
-    does not run when its results are changed.
+    The second value is True if the backward rounds more than once for each input. The other two are empty if the
+    function raises an exception when its results are changed.
     """
     unchanged = Rerounding(check.choices, only=sys.maxsize)
 
@@ -214,9 +217,11 @@ def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
 
 def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Array]:
     """Return what a missing term may be a multiple of: a constant, and inputs, outputs and cotangents of the shape."""
-    named: dict[str, Array | None] = {"": np.ones(data.truth.shape)}
-    for stem, arrays in (("input", check.subject.point), ("output", check.outputs), ("the cotangent of output", seeds)):
-        named |= {f"{stem} {k}": array for k, array in enumerate(arrays)}
+    subject, named = check.subject, dict[str, Array | None]({"": np.ones(data.truth.shape)})
+    for position, array in zip(subject.positions, subject.point, strict=True):
+        named[f"input {subject.name_of(position)}"] = array
+    for stem, others in (("output", check.outputs), ("the cotangent of output", seeds)):
+        named |= {f"{stem} {k}": array for k, array in enumerate(others)}
     return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == data.truth.shape}
 
 

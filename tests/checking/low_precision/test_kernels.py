@@ -99,3 +99,24 @@ def test_a_dtype_to_accumulate_in_is_known() -> None:
 def test_there_need_be_nothing_to_compare(function: Any, shape: tuple[int, ...]) -> None:
     inputs = torch.zeros(shape, dtype=torch.float16, requires_grad=True)
     assert check_gradients(function, inputs, raise_exception=False).raised is None
+
+
+def test_a_message_has_the_number_of_an_input_among_all_inputs() -> None:
+    class Product(torch.autograd.Function):  # type: ignore[misc]
+        """The product of two arrays at some rows, whose gradient has a term too many."""
+
+        @staticmethod
+        def forward(ctx: Any, rows: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(rows, x, y)
+            return x[rows] * y[rows]
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            rows, x, y = ctx.saved_tensors
+            g = torch.zeros_like(x).index_add(0, rows, cotangents[0])
+            return None, g * y + 0.005 * y, g * x
+
+    generator = torch.Generator().manual_seed(0)
+    x, y = (torch.randn(16, 16, generator=generator).to(torch.bfloat16).requires_grad_() for _ in range(2))
+    report = check_gradients(Product.apply, (torch.arange(16), x, y), raise_exception=False, contexts=())
+    assert "the gradient of input 1 is off by input 2 times" in str(report)
