@@ -329,7 +329,7 @@ def value_wire(value: Any) -> Any:
     if isinstance(value, float):
         return {"float": value.hex()}
     if isinstance(value, tuple | list):
-        return {"tuple" if isinstance(value, tuple) else "list": list(map(value_wire, value))}
+        return {"tuple" if isinstance(value, tuple) else "list": [value_wire(item) for item in value]}
     if isinstance(value, slice):
         return {"slice": [value.start, value.stop, value.step]}
     return value

@@ -18,7 +18,7 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 5411, "report": 2880, "facts": 832, "checking": 4871, "generation": 3661, "native": 4516,
+    "grading": 5411, "report": 2880, "facts": 832, "checking": 4872, "generation": 3661, "native": 4516,
     "operators": 2947, "engine": 2530, "oracles": 2211, "scenario": 1448, "cli": 1240, "pytest_plugin": 1052,
     "lifecycle": 962, "adapters": 400, "interpreter": 381, ".": 469,
 }  # fmt: skip
@@ -31,7 +31,7 @@ Statements of findings are made and read in `native` (430 lines); `report` rewro
 """
 
 MODULES = 293
-CHOSEN_NUMBERS = 717
+CHOSEN_NUMBERS = 716
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 1
 
