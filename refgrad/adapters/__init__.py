@@ -62,9 +62,9 @@ def required(signature: inspect.Signature) -> int:
 
 
 def try_out(answer: Answer, choices: Sequence[Any], count: int, most: int) -> FunctionTrial:
-    """Try up to ``most`` choices of ``count`` arguments until a few calls have returned a differentiable result.
+    """Call a function with up to ``most`` combinations of ``count`` of the choices, and return what it answered.
 
-    The answer raises if a call is not accepted.
+    A call that raises an exception is left out. Calls end once a few have returned a differentiable result.
     """
     accepted, random = False, False
     results: list[object] = []

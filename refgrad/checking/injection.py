@@ -30,13 +30,13 @@ KINDS = {
 TORCH, ONCE, OPERATOR, JAX, PLAIN = KINDS
 
 BACKWARDS = {"CustomOpDef": (OPERATOR, "_backward_fn"), "custom_vjp": (JAX, "bwd")}
-"""The kind and the attribute with the backward of functions of these types."""
+"""Name of a type: the kind of its functions, and the attribute that holds their backward."""
 
 LOWER = {
     "float64": "float32", "float32": "float16", "float16": "float8_e5m2", "bfloat16": "float8_e5m2",
     "complex128": "complex64", "complex64": "complex32",
 }  # fmt: skip
-"""The next lower precision of each dtype. There is no such fault in a library that lacks it."""
+"""The next lower precision of each dtype. The fault does not apply if the library lacks that dtype."""
 
 
 def library(array: Any) -> Any:

@@ -110,6 +110,6 @@ def number(value: float | str, *, exact: bool = False) -> str:
 
 
 def interval(low: str, high: str, *, exact: bool = False) -> str:
-    """Return the right numbers in words: one, or those between two."""
+    """Return the text of an interval, such as ``between 1 and 2``, or of its only number."""
     first, last = (number(each, exact=exact) for each in (low, high))
     return first if float(low) == float(high) or math.isnan(float(low)) else f"between {first} and {last}"

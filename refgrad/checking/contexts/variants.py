@@ -76,7 +76,7 @@ class Variant:
 
     @property
     def has_truth(self) -> bool:
-        """Return True if the judge of the check knows the gradients that are expected."""
+        """Return True if the judge of the plain call can judge the gradients of this one, too."""
         return self.source == PLAIN and not self.coarser
 
     @property
@@ -338,7 +338,7 @@ def _text(error: Exception) -> str:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Return True if an exception of a backward says that it does not support the context."""
+    """Return True if an exception means that a backward does not support a context."""
     raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
     return raised.is_refusal or isinstance(error, AssertionError) or bool(re.search(REFUSAL, str(error)))
 

@@ -36,7 +36,7 @@ EXACT = frozenset(
 """Operators that do not round, and those that add terms of which most are zero."""
 
 LONGEST_SUM = 8
-"""Number of additions in a row whose results are rounded; longer sums are accumulated in higher precision."""
+"""Largest number of additions in a row that are taken for separate roundings. More are taken for a sum in float32."""
 
 
 class TorchTensors(TensorLibrary):

@@ -52,16 +52,17 @@ Small entries are differences of larger numbers.
 """
 
 SINGLE: Final = 2.0**-9
-"""Error of each entry in scales that is common to all: sixteen roundings of float32 where others are of float16."""
+"""Common error, in scales, that is allowed otherwise: sixteen roundings in float32."""
 
 UNSEEN: Final = (1.1, 1.75)
-"""Ratio of the residuals to simulated errors above which there are roundings that were not seen.
+"""Ratios of residuals to simulated errors above which there are roundings that the simulation could not see.
 
-It is less if the backward shows no rounding but the last. Then errors of two scales may be common to all entries.
+Then an error of two scales may be common to all entries. The first ratio is for a backward of which only the last
+rounding is seen, as that of an opaque kernel, and the second for all others.
 """
 
 OPAQUE: Final = 8.0
-"""The same for a backward in float16 that shows no rounding but the last: it may have rounded its constants."""
+"""Common error, in scales, that is allowed in float16 if only the last rounding is seen: constants may be rounded."""
 
 LARGEST_NOISE: Final = 8.0
 """Largest root mean square of the errors, in scales, that rounding explains."""

@@ -1,6 +1,6 @@
 """The protocol of checks, and regressions: scenarios that some engine failed, by check.
 
-Every engine is tried on the regressions, whatever the seed.
+A check tries its regressions on every engine and with every seed.
 """
 
 from __future__ import annotations

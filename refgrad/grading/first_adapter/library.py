@@ -260,7 +260,7 @@ class StartedLibrary(Engine):
         return list(patterns)
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
-        """Return True if a spelling has a gradient for some kinds of arrays, even a wrong one: reports show those.
+        """Return True if a spelling has a gradient, right or wrong, for some of these kinds of arrays.
 
         A missing gradient counts, too, if the library declares that the result requires one.
         """
