@@ -26,6 +26,7 @@ from refgrad.checking.mutation import GradedSuite, UngradableError
 from refgrad.cli.failure import Failure, Status, errors_in_one_line
 from refgrad.cli.options import existing_path
 from refgrad.cli.progress import doing
+from refgrad.native.process import ending_signals
 from refgrad.specification import installed_version
 
 
@@ -100,7 +101,7 @@ def grade_tests(suite: GradedSuite, faults: Sequence[GradFault], time_limit: flo
     """Print which faults the tests of a gradient see, and return FAILED if they let some through."""
     _parts(suite.function)
     with errors_in_one_line(), ExitStack() as stack, doing("running the tests without a fault") as now:
-        for number in (signal.SIGHUP, signal.SIGTERM):  # so that they, too, leave nothing of the tests
+        for number in ending_signals():  # leave nothing of the tests
             stack.callback(signal.signal, number, signal.signal(number, signal.default_int_handler))
         try:
             clean = suite.clean_run(time_limit)

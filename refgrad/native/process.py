@@ -86,6 +86,12 @@ def cannot_be_run(command: Sequence[str], reason: str) -> str:
     return f"{command[0]!r} cannot be run: {reason}"
 
 
+def ending_signals() -> list[signal.Signals]:
+    """Return the signals that end a run in order: SIGHUP only if it is not ignored already, as it is under nohup."""
+    hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
+    return [*hangup, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM]
+
+
 def processor_time(process: int | str) -> tuple[float, float]:
     """Return the seconds for which a process has run, and those for which it has waited for a processor.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType, MappingProxyType
-from typing import Any, Final
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import pytest
@@ -20,6 +20,7 @@ from _pytest.junitxml import LogXML, xml_key
 
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome, Verdict
+from refgrad.native.process import ending_signals
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, PROPERTY, SUITE, CheckItem, verdicts_in
 from refgrad.pytest_plugin.known_failures import KnownFailuresError
@@ -27,9 +28,6 @@ from refgrad.pytest_plugin.plan import Plan
 from refgrad.report.ci import annotation_lines, step_summary
 from refgrad.report.document import ReportError, build_report, write_report
 from refgrad.report.findings import Script
-
-HANDLED: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-"""Signals that end a session. SIGHUP stays ignored if it is ignored when the session starts, as under nohup."""
 
 
 @dataclass(eq=False)
@@ -44,9 +42,7 @@ class Signals:
     def pytest_sessionstart(self) -> None:
         """Install the signal handlers, which is possible in the main thread only."""
         if threading.current_thread() is threading.main_thread():
-            ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-            handled = [number for number in HANDLED if number != signal.SIGHUP or not ignored]
-            self._before = {number: signal.signal(number, self._handle) for number in handled}
+            self._before = {number: signal.signal(number, self._handle) for number in ending_signals()}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ import pytest
 
 from refgrad.checking.injection import FAULTS
 from refgrad.checking.mutation import GradedSuite, UngradableError
+from tests.signals import ignoring
 
 GRADIENT = """
 import numpy as np
@@ -180,19 +181,37 @@ def test_a_command_that_is_not_there_is_an_error() -> None:
         GradedSuite("mine:gradient", ("no_such_command",)).clean_run(None)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_nothing_of_the_tests(project: Path, number: int) -> None:
+def waiting(project: Path, *ignored: int) -> tuple[subprocess.Popen[str], int]:
+    """Start the grade of tests that wait, and return its process and the ID of that of the tests."""
     waits = "import os, time, pathlib; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
     command = [PYTHON, "-m", "refgrad", "mutate", "mine:gradient", "--", PYTHON, "-c", waits]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(ignoring(ignored, command), stderr=subprocess.PIPE, text=True)
     started = project / "pid"
     for _ in range(600):
         if started.exists() and started.read_text():
             break
         time.sleep(0.1)
+    return process, int(started.read_text())
+
+
+@pytest.mark.parametrize("ignored", [(), (signal.SIGINT, signal.SIGQUIT)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_nothing_of_the_tests(project: Path, number: int, ignored: tuple[int, ...]) -> None:
+    process, tests = waiting(project, *ignored)
     os.kill(process.pid, number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     with pytest.raises(ProcessLookupError):
-        os.kill(int(started.read_text()), 0)
+        os.kill(tests, 0)
+
+
+def test_a_hangup_that_nohup_has_ignored_stays_ignored(project: Path) -> None:
+    process, tests = waiting(project, signal.SIGHUP)
+    os.kill(process.pid, signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1.0)
+    os.kill(tests, 0)
+    os.kill(process.pid, signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 130

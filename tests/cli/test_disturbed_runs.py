@@ -16,18 +16,11 @@ import pytest
 
 from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
+from tests.signals import ignoring
 
 pytestmark = pytest.mark.disturbed
 
 SLOW = ("toy:SLOW", "--profile", "smoke", "--select", "sharing/*", "--select", "operators/a[bcd]*")
-
-WITH_SIGNALS = """
-import os, signal, sys
-for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
-    signal.signal(number, signal.SIG_IGN if number in {ignored} else signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-"""Runs a command with these signals ignored and no other, whatever the shell that runs the tests has ignored."""
 
 
 class Run:
@@ -35,7 +28,7 @@ class Run:
 
     def __init__(self, folder: Path, *arguments: str, ignored: Sequence[int] = ()) -> None:
         grade = [sys.executable, "-m", "refgrad", "grade", *SLOW, "--workers", "2", *arguments]
-        command = [sys.executable, "-c", WITH_SIGNALS.format(ignored=list(map(int, ignored))), *grade]
+        command = ignoring(ignored, grade)
         self.folder = folder
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True

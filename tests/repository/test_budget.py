@@ -18,8 +18,8 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 5411, "report": 2880, "facts": 832, "checking": 4872, "generation": 3661, "native": 4516,
-    "operators": 2947, "engine": 2530, "oracles": 2211, "scenario": 1448, "cli": 1240, "pytest_plugin": 1052,
+    "grading": 5411, "report": 2880, "facts": 832, "checking": 4872, "generation": 3661, "native": 4519,
+    "operators": 2947, "engine": 2530, "oracles": 2211, "scenario": 1448, "cli": 1241, "pytest_plugin": 1050,
     "lifecycle": 962, "adapters": 400, "interpreter": 381, ".": 469,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`).
