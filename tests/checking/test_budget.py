@@ -23,7 +23,7 @@ torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 pytestmark = pytest.mark.engines
 
 SLACK = 20.0
-"""Seconds that a machine that does other things besides may take longer."""
+"""Seconds of processor time that may be added: several threads compute at a time, and the last call ends."""
 
 
 def matrices(*, wrong: bool) -> Any:
@@ -52,9 +52,9 @@ def matrices(*, wrong: bool) -> Any:
 def test_a_product_of_large_matrices_ends_within_the_budget(size: int, *, wrong: bool) -> None:
     torch.manual_seed(0)
     inputs = [torch.randn(size, size, dtype=torch.float64, requires_grad=True) for _ in range(2)]
-    before = time.monotonic()
+    before = time.process_time()
     report = check_gradients(matrices(wrong=wrong), inputs, raise_exception=False, budget=5)
-    assert time.monotonic() - before < 5 + SLACK
+    assert time.process_time() - before < 5 + SLACK
     assert report.outcome == ("wrong" if wrong else "right")
     assert size != 30 or (report.discrepancy is not None and report.discrepancy.entry == (17, 23))
 
