@@ -27,8 +27,6 @@ import numpy as np
 
 from refgrad.native.runners import supervisor
 from refgrad.native.text import MOST_CHARACTERS, repeatable_text
-from refgrad.scenario.constants import ELEMENT_TYPES, Constant
-from refgrad.scenario.formats import FORMATS
 
 STDERR_KEPT: Final = MOST_CHARACTERS
 """Number of bytes of standard error that are kept: more is never shown. Its end says why a process died."""
@@ -50,13 +48,6 @@ FREED: Final = int(~np.uint8(UNWRITTEN))
 
 FILLED: Final[Mapping[str, str]] = MappingProxyType({"MALLOC_PERTURB_": str(FREED)})
 """Environment variable by which glibc fills memory. Other C libraries ignore it."""
-
-UNWRITTEN_NUMBERS: Final = frozenset({
-    abs(float(Constant(dtype, (), bytes([byte]) * struct.calcsize(ELEMENT_TYPES[dtype].code)).to_numpy()))
-    for byte in (UNWRITTEN, FREED)
-    for dtype in FORMATS
-})
-"""Magnitudes of the numbers that these bytes form in each format."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType({"OMP_WAIT_POLICY": "passive", **FILLED})
 """Environment variables that are set for a runner unless the user's environment sets them.
@@ -116,11 +107,6 @@ def ending_signals() -> list[signal.Signals]:
     """Return the signals that end a run in order: SIGHUP only if it is not ignored already, as it is under nohup."""
     hangup = [] if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [signal.SIGHUP]
     return [*hangup, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM]
-
-
-def is_unwritten(number: float) -> bool:
-    """Return True if a number or its negative is one that unwritten or freed memory holds."""
-    return abs(number) in UNWRITTEN_NUMBERS
 
 
 def processor_time(process: int | str) -> tuple[float, float]:

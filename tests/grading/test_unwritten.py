@@ -16,7 +16,8 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Isolation, launch
-from refgrad.native.process import FILLED, UNWRITTEN_NUMBERS, is_unwritten
+from refgrad.native.observation import UNWRITTEN_NUMBERS, is_unwritten
+from refgrad.native.process import FILLED
 from refgrad.native.runner import ProcessRunner
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script
