@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -72,7 +71,6 @@ ALIASES: Final = AdapterField(
 """Row of the field ``aliases``, which engine files do not have."""
 
 
-@cache
 def rows(kind: type) -> Mapping[str, AdapterField]:
     """Return the rows of a class of adapters, by the name of the field."""
     return MappingProxyType({each.name: ROWS.get(each.name, ALIASES) for each in fields(kind)})
