@@ -25,10 +25,10 @@ from refgrad.specification import schema_path
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
 
-MOST_BYTES: Final = 16 << 20
+MOST_BYTES: Final = 1 << 24
 """Largest size of a file that is read, in bytes. The largest report that is committed has 0.4 MB."""
 
-MOST_BYTES_OF_TOML: Final = 2 << 20
+MOST_BYTES_OF_TOML: Final = 1 << 21
 """Largest size of a TOML file, in bytes: the parser reads about 1 MB a second. refgrad's largest table has 0.1 MB."""
 
 DEEPEST: Final = 64
@@ -41,6 +41,8 @@ UNKNOWN_KEY: Final = "additionalProperties"
 """JSON Schema keyword that an unknown key violates."""
 
 LONGEST_PROBLEM: Final = 200
+"""Largest number of characters of a value or a template that a message shows."""
+
 MOST_ERRORS: Final = 1000
 """Largest number of errors of a document that are compared; the outermost of them is reported."""
 
@@ -131,12 +133,29 @@ def checked(
                 holder[key] = holder[key].isoformat()
             elif isinstance(holder[key], int) and abs(holder[key]) > sys.float_info.max:
                 raise error(f"{path}: {position(where)}: the number is too large")
-        problem = first_problem(_validator(schema), document)
+        problem = first_problem(validator_of(schema), document)
     except RecursionError as fault:
         raise error(f"{path}: it is nested more than {DEEPEST} deep") from fault
     if problem is not None:
-        raise error(": ".join([str(path), *explained(problem, _schema(schema))]))
+        raise error(": ".join([str(path), *explained(problem, schema_of(schema))]))
     return document
+
+
+@cache
+def schema_of(name: str) -> Any:
+    """Return the schema of this name, or for ``NAME#PART`` the definition ``PART`` of that schema."""
+    name, _, part = name.partition("#")
+    if part:
+        return {"$ref": f"#/$defs/{part}", "$defs": schema_of(name)["$defs"]}
+    return json.loads(schema_path(name).read_text(encoding="utf-8"))
+
+
+@cache
+def validator_of(name: str) -> Draft202012Validator:
+    """Return the validator of the schema that :func:`schema_of` returns for this name."""
+    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 (loaded only when a document is checked)
+
+    return Draft202012Validator(schema_of(name), validate_formats=True)
 
 
 def first_problem(validator: Draft202012Validator, document: Any) -> ValidationError | None:
@@ -218,21 +237,6 @@ def _level(holder: Any) -> tuple[Any, Iterator[Any]]:
     if isinstance(holder, dict):
         return holder, iter(holder)
     return holder, iter(range(len(holder)) if isinstance(holder, list) else ())
-
-
-@cache
-def _schema(name: str) -> Any:
-    """Return the schema of this name, or for ``NAME#PART`` the definition ``PART`` of that schema."""
-    name, _, part = name.partition("#")
-    schema = json.loads(schema_path(name).read_text(encoding="utf-8"))
-    return {"$ref": f"#/$defs/{part}", "$defs": schema["$defs"]} if part else schema
-
-
-@cache
-def _validator(name: str) -> Draft202012Validator:
-    from jsonschema_rs import Draft202012Validator  # noqa: PLC0415 (loaded only when a document is checked)
-
-    return Draft202012Validator(_schema(name), validate_formats=True)
 
 
 def _furthest(error: ValidationError) -> ValidationError:

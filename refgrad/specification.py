@@ -42,13 +42,12 @@ def _shipped_locations() -> tuple[Path, Path]:
 
 
 def _not_found(candidates: tuple[Path, ...], *, overridden: bool) -> str:
-    folders = " or ".join(str(candidate) for candidate in candidates)
     remedy = (
         f"{OVERRIDE} must name a folder that holds operators/; unset it to use the specifications of refgrad itself"
         if overridden
         else f"reinstall refgrad, or set {OVERRIDE} to the folder specs/ of a checkout"
     )
-    return f"found no specifications (a folder that holds operators/) at {folders}: {remedy}"
+    return f"found no specifications (a folder that holds operators/) at {' or '.join(map(str, candidates))}: {remedy}"
 
 
 def installed_version() -> str:

@@ -129,8 +129,8 @@ def _required(library: LibraryModules, field: str, known: str | None) -> str:
 
 
 def _example(library: LibraryModules, field: str) -> str:
+    from refgrad.native.adapter.adapter import KINDS
     from refgrad.native.adapter.fields import rows
-    from refgrad.native.adapter.kinds import KINDS
 
     known = {name: row.example for kind in KINDS.values() for name, row in rows(kind).items()}
     return str(known.get(field, "tape, or functional")).replace("me.", f"{library.modules[0]}.")

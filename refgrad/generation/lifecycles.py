@@ -16,7 +16,7 @@ from refgrad.generation.draft.draft import Draft, Memory, Operand
 from refgrad.generation.profile import Choices, Profile, SeededChoices
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Grad, Leaf, Read, Scenario, Slice, ZeroGrad
-from refgrad.scenario.steps.kinds import (
+from refgrad.scenario.kinds import (
     WRITES,
     Action,
     DeleteName,

@@ -28,9 +28,7 @@ from refgrad.native.statements import (
     Statement,
     Value,
 )
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad
-from refgrad.scenario import EnterMode as EnterStep
-from refgrad.scenario import LeaveMode as LeaveStep
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
 
 HALVES = frozenset({"float16", "bfloat16"})
 """Dtypes in which engines may round otherwise if the seed is left out."""
@@ -52,8 +50,8 @@ def displayed(  # noqa: PLR0913 (each is a part of what is shown)
     """
     steps = scenario.steps[:step] if step else scenario.steps
     last = steps[-1]
-    entered = sum(isinstance(each, EnterStep) - isinstance(each, LeaveStep) for each in steps)
-    part = Scenario((*steps, *(LeaveStep() for _ in range(entered))))
+    entered = sum(isinstance(each, kinds.EnterMode) - isinstance(each, kinds.LeaveMode) for each in steps)
+    part = Scenario((*steps, *(kinds.LeaveMode() for _ in range(entered))))
     shown = tuple(reads) or ((last,) if isinstance(last, Read) else ())
 
     def spelled(each: Apply, _: Scenario) -> str:
@@ -121,7 +119,7 @@ class _Display(FunctionalWriter):
         kept, self.shows = self.kept(shown), bool(shown)
         walks = [step.output for step in kept if isinstance(step, Backward)]
         self.repeated = frozenset(output for output in walks if walks.count(output) > 1)
-        if self.functional.display_leaf is not None:
+        if self.adapter.display_leaf is not None:
             self.carrying = self.forward_leaf(kept, shown)
         for step in kept:
             made = list(self.step(step))
@@ -161,7 +159,7 @@ class _Display(FunctionalWriter):
         return leaves[0]
 
     def step(self, step: Step) -> Iterator[Statement]:
-        adapter = self.functional
+        adapter = self.adapter
         carries = isinstance(step, Leaf) and step.name == self.carrying
         template = adapter.display_leaf if carries else adapter.display_constant if self.first_order else None
         if isinstance(step, Leaf) and template is not None:
@@ -231,9 +229,9 @@ class _Display(FunctionalWriter):
     @property
     def inline(self) -> bool:
         """True if the computation is printed before a gradient, and not as a function."""
-        if self.functional.display_leaf is not None and not self.carrying:
+        if self.adapter.display_leaf is not None and not self.carrying:
             return False
-        templates = (self.functional.display_grad, self.functional.display_pull)
+        templates = (self.adapter.display_grad, self.adapter.display_pull)
         return any("{output}" in (template or "") for template in templates)
 
     def differentiated(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
@@ -255,7 +253,7 @@ class _Display(FunctionalWriter):
         function, made = self.differentiated(output, leaves)
         pullback = self.fresh(f"pullback_of_{output}")
         unread = self.adapter.syntax.unread or self.fresh(f"output_{output}")
-        return pullback, [*made, calls.vjp(self.functional, function, Names(leaves), (unread, pullback))]
+        return pullback, [*made, calls.vjp(self.adapter, function, Names(leaves), (unread, pullback))]
 
     def recorded(self, step: Grad) -> Iterator[Statement]:
         if self.template(step) is None:
@@ -273,10 +271,10 @@ class _Display(FunctionalWriter):
         """Return the display template of a gradient, None where a pullback is written."""
         if not self.inline and step.output in self.repeated:
             return None
-        if self.functional.display_leaf is not None and not self.carrying:
+        if self.adapter.display_leaf is not None and not self.carrying:
             return None
-        one = self.functional.display_grad if self.is_one(step) else None
-        return one or self.functional.display_pull
+        one = self.adapter.display_grad if self.is_one(step) else None
+        return one or self.adapter.display_pull
 
     def gradients_of(
         self, step: Backward | Grad, leaves: tuple[str, ...], targets: Mapping[str, str]
@@ -324,7 +322,7 @@ class _Display(FunctionalWriter):
 
     def computation(self, step: Backward | Grad, leaves: Collection[str], tape: str) -> Iterator[Statement]:
         """Yield the statements that compute an output, in the region that records them if there is one."""
-        record, watch = self.functional.display_record, self.functional.display_watch
+        record, watch = self.adapter.display_record, self.adapter.display_watch
         watched = [] if watch is None else [call(watch, leaf=Name(leaf), tape=Name(tape)) for leaf in leaves]
         named = any("tape" in each.fields for each in watched)
         yield from () if named else watched
@@ -339,7 +337,7 @@ class _Display(FunctionalWriter):
 
 def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
     """Return the indices of steps that must fail and are not the last: the program continues after them."""
-    last = max((at for at, step in enumerate(scenario.steps) if not isinstance(step, LeaveStep)), default=0)
+    last = max((at for at, step in enumerate(scenario.steps) if not isinstance(step, kinds.LeaveMode)), default=0)
     predictions = predict(scenario, policy)  # type: ignore[arg-type]
     return frozenset(at for at, due in enumerate(predictions) if isinstance(due, Fails) and at < last)
 

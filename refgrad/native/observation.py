@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -9,8 +10,11 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.native.process import FREED, UNWRITTEN
 from refgrad.native.statements import Wire
 from refgrad.native.text import plain_line, plain_text, repeatable_text
+from refgrad.scenario.constants import ELEMENT_TYPES, Constant
+from refgrad.scenario.formats import FORMATS
 
 Array = npt.NDArray[Any]
 
@@ -19,6 +23,14 @@ EXHAUSTION: Final = frozenset({"MemoryError", "RecursionError"})
 
 REFUSAL: Final = "NotImplementedError"
 """Class of errors that mean that something is not supported."""
+
+
+UNWRITTEN_NUMBERS: Final = frozenset({
+    abs(float(Constant(dtype, (), bytes([byte]) * struct.calcsize(ELEMENT_TYPES[dtype].code)).to_numpy()))
+    for byte in (UNWRITTEN, FREED)
+    for dtype in FORMATS
+})
+"""Magnitudes of the numbers in memory that nothing was written to, or that was freed, in each format."""
 
 
 class ProtocolError(Exception):
@@ -97,6 +109,11 @@ class Graph:
 
     named: dict[str, int]
     parents: tuple[tuple[int, ...], ...]
+
+
+def is_unwritten(number: float) -> bool:
+    """Return True if a number or its negative is one that unwritten or freed memory holds."""
+    return abs(number) in UNWRITTEN_NUMBERS
 
 
 def read_answer(answer: Any) -> Observation:

@@ -1,4 +1,8 @@
-"""Processes of runners: started below a supervisor, limited in time, and ended with all their descendants."""
+"""Processes of runners: started below a supervisor, limited in time, and ended with all their descendants.
+
+Memory to which nothing was written, or that was freed, is filled with bytes that form unlikely numbers. Unfilled, it
+mostly holds zeros, and an engine that reads it looks right in most runs.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from refgrad.native.runners import supervisor
-from refgrad.native.text import repeatable_text
-from refgrad.native.unwritten import FILLED
+import numpy as np
 
-STDERR_KEPT: Final = 4_000
-"""Number of bytes of standard error that are kept. Its end says why a process died."""
+from refgrad.native.runners import supervisor
+from refgrad.native.text import MOST_CHARACTERS, repeatable_text
+
+STDERR_KEPT: Final = MOST_CHARACTERS
+"""Number of bytes of standard error that are kept: more is never shown. Its end says why a process died."""
 
 LONGEST_LINE: Final = 1 << 28
 """Number of bytes in an answer above which a runner is considered to flood its pipe."""
@@ -34,6 +39,15 @@ MOST_WAITED: Final = 3
 
 FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 """Signals by which someone else may end a process: a user, or a system that is out of memory."""
+
+UNWRITTEN: Final = 0x44
+"""Byte with which memory is filled to which nothing was written. Such bytes form a number far from 0 and 1."""
+
+FREED: Final = int(~np.uint8(UNWRITTEN))
+"""Byte with which the memory is filled that was freed: the complement."""
+
+FILLED: Final[Mapping[str, str]] = MappingProxyType({"MALLOC_PERTURB_": str(FREED)})
+"""Environment variable by which glibc fills memory. Other C libraries ignore it."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType({"OMP_WAIT_POLICY": "passive", **FILLED})
 """Environment variables that are set for a runner unless the user's environment sets them.
@@ -62,23 +76,26 @@ class Limits:
 
     start: float = 300.0
     program: float = 60.0
-    memory: int = 8 << 30
+    memory: int = 1 << 33
 
 
+@dataclass(eq=False)
 class EndedError(Exception):
-    """Raised if a runner ended, or was ended, before it answered."""
+    """Raised if a runner ended, or was ended, before it answered: in which program of a batch, and in which step.
 
-    def __init__(
-        self, outcome: Literal["crashed", "hung"], detail: str, index: int = 0, step: int = 0, stderr: str = ""
-    ) -> None:
-        super().__init__(detail)
-        self.outcome: Literal["crashed", "hung"] = outcome
-        self.detail = detail
-        self.index = index
-        self.step = step
-        self.stderr = stderr
-        self.from_outside = False
-        """True if something other than this request may have ended the runner."""
+    ``from_outside`` is True if something other than this request may have ended the runner.
+    """
+
+    outcome: Literal["crashed", "hung"]
+    detail: str
+    index: int = 0
+    step: int = 0
+    stderr: str = ""
+    from_outside: bool = False
+
+    def __str__(self) -> str:
+        """Return the detail."""
+        return self.detail
 
 
 def cannot_be_run(command: Sequence[str], reason: str) -> str:
@@ -164,7 +181,7 @@ class RunnerProcess:
         is ended as soon as one of the programs takes longer. Time in which it waits for a processor does not count.
         """
         if not self._read(wait=0.0) or self._pending.strip():
-            raise self._stale("said something without being asked")
+            raise self._end("crashed", "said something without being asked", from_outside=True)
         self._marks[STEPS] = bytes(STEPS.stop)
         self._send(json.dumps(request).encode() + b"\n", time.monotonic() + seconds * count)
         line = self._line(seconds, count)
@@ -173,12 +190,13 @@ class RunnerProcess:
         except (ValueError, RecursionError) as error:
             raise self._end("crashed", f"wrote to the pipe of answers what is no answer: {line[:80]!r}") from error
         if self.forks and isinstance(answer, dict) and isinstance(answer.get("ended"), int):
-            raise self._ended_fork(answer["ended"])
+            status = answer["ended"]  # the next fork has taken over
+            raise self._error("crashed", ending_of(status), from_outside=-status in FROM_OUTSIDE)
         answered = answer.get("id") if isinstance(answer, dict) else None
         if answered != request["id"]:
             detail = f"answered another request than it was sent: {line[:80]!r}"
-            earlier = isinstance(answered, int) and answered < request["id"]
-            raise self._stale(detail) if earlier else self._end("crashed", detail)
+            earlier = isinstance(answered, int) and answered < request["id"]  # which this request did not cause
+            raise self._end("crashed", detail, from_outside=earlier)
         found: dict[str, Any] = answer
         return found
 
@@ -190,12 +208,6 @@ class RunnerProcess:
             self._send(b'{"renew": true}\n', time.monotonic() + SECONDS_TO_END)
             if not self._forked_again():
                 self.kill()
-
-    def _stale(self, detail: str) -> EndedError:
-        """End a process that still handles an earlier request, and return an error that this request did not cause."""
-        ended = self._end("crashed", detail)
-        ended.from_outside = True
-        return ended
 
     def _send(self, data: bytes, deadline: float) -> None:
         pipe = self._process.stdin
@@ -210,7 +222,7 @@ class RunnerProcess:
             except OSError as error:
                 raise self._ended() from error
             if view and self._pending.strip():  # a fork ended before it had read all: the next must not read the rest
-                raise self._stale("answered before it had the whole request")
+                raise self._end("crashed", "answered before it had the whole request", from_outside=True)
             if time.monotonic() > deadline:
                 raise self._end("hung", "did not take a request")
 
@@ -272,16 +284,7 @@ class RunnerProcess:
             return self._end("crashed", "closed its pipe of answers")
         error = MARKS.unpack(self._marks[:])[3]
         detail = cannot_be_run(self.command, os.strerror(error)) if error else ending_of(status)
-        return self._from_status(self._end("crashed", detail), status)
-
-    def _ended_fork(self, status: int) -> EndedError:
-        """Return the error for a forked process that ended by itself; the next one has taken over."""
-        return self._from_status(self._error("crashed", ending_of(status)), status)
-
-    @staticmethod
-    def _from_status(ended: EndedError, status: int) -> EndedError:
-        ended.from_outside = -status in FROM_OUTSIDE
-        return ended
+        return self._end("crashed", detail, from_outside=-status in FROM_OUTSIDE)
 
     def _end_of_program(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
         """End the process that runs a program: a forked one, whose end the runner reports, or the whole runner."""
@@ -305,20 +308,20 @@ class RunnerProcess:
         self._stderr.clear()
         return True
 
-    def _end(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
+    def _end(self, outcome: Literal["crashed", "hung"], detail: str, *, from_outside: bool = False) -> EndedError:
         """End the process and all that it has started, and return the error."""
-        error = self._error(outcome, detail)
+        error = self._error(outcome, detail, from_outside=from_outside)
         self.kill()
         return error
 
-    def _error(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
+    def _error(self, outcome: Literal["crashed", "hung"], detail: str, *, from_outside: bool = False) -> EndedError:
         """Return an error with the current program and step, and the end of standard error."""
         index, step, *_ = MARKS.unpack(self._marks[:])
         with suppress(OSError, ValueError):
             self._read(wait=0.0)
         stderr = repeatable_text(self._stderr.decode("utf-8", "replace"))
         self._stderr.clear()
-        return EndedError(outcome, detail, index, step, stderr)
+        return EndedError(outcome, detail, index, step, stderr, from_outside)
 
     def kill(self) -> None:
         """End the process and all that it has started."""

@@ -29,29 +29,7 @@ from refgrad.native.statements import (
     call_wire,
     statement_wire,
 )
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    Constant,
-    Grad,
-    Jvp,
-    Leaf,
-    Read,
-    RequireGrad,
-    RetainGrad,
-    Scenario,
-    Slice,
-    Step,
-    StopRequiringGrad,
-    Unhook,
-    ZeroGrad,
-)
-from refgrad.scenario import DeleteName as DeleteStep
-from refgrad.scenario import Detach as DetachStep
-from refgrad.scenario import EnterMode as EnterStep
-from refgrad.scenario import Hook as HookStep
-from refgrad.scenario import LeaveMode as LeaveStep
-from refgrad.scenario import Write as WriteStep
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Slice, Step, kinds
 from refgrad.scenario.rewrite import floating_dtypes, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
@@ -187,15 +165,10 @@ class Writer:
 class TapeWriter(Writer):
     """Writer for engines that record a tape."""
 
+    adapter: TapeAdapter
     watch_seeds: bool = False
     seeds: list[str] = field(default_factory=list)
     seen: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def tape(self) -> TapeAdapter:
-        """The adapter."""
-        assert isinstance(self.adapter, TapeAdapter)
-        return self.adapter
 
     def seed(self, seed: Constant | None) -> tuple[list[Statement], Argument]:
         """Return the statements that make a seed in advance if seeds are watched, and the argument for the seed."""
@@ -208,7 +181,7 @@ class TapeWriter(Writer):
 
     def step(self, step: Step) -> Iterator[Statement]:  # noqa: C901, PLR0912 (one case for each kind of step)
         """Yield the statements of one step."""
-        tape = self.tape
+        tape = self.adapter
         match step:
             case Read():
                 yield self.look(step)
@@ -222,26 +195,26 @@ class TapeWriter(Writer):
                 yield calls.grad(tape, output, leaf, name, seed)
             case Backward(output=output):
                 yield from self.backward(step, output)
-            case ZeroGrad(name=name):
+            case kinds.ZeroGrad(name=name):
                 yield calls.zero_grad(tape, name, to_zeros=step.to_zeros)
-            case DetachStep(name=name, source=source):
+            case kinds.Detach(name=name, source=source):
                 yield call(tape.detach, name, x=Name(source))
-            case EnterStep(mode=mode):
+            case kinds.EnterMode(mode=mode):
                 yield Enter(call(tape.no_grad if mode == "no_grad" else tape.enable_grad))
-            case LeaveStep(by_error=by_error):
+            case kinds.LeaveMode(by_error=by_error):
                 yield Leave(by_error)
-            case RequireGrad(name=name) | StopRequiringGrad(name=name):
-                wanted = isinstance(step, RequireGrad)
+            case kinds.RequireGrad(name=name) | kinds.StopRequiringGrad(name=name):
+                wanted = isinstance(step, kinds.RequireGrad)
                 yield call(tape.set_requires_grad, x=Name(name), requires_grad=Value(wanted))
-            case DeleteStep(name=name):
+            case kinds.DeleteName(name=name):
                 yield from self.delete(name)
-            case WriteStep():
+            case kinds.Write():
                 yield self.write(step)
-            case HookStep():
+            case kinds.Hook():
                 yield from self.hook(step)
-            case Unhook(name=name):
+            case kinds.Unhook(name=name):
                 yield call(tape.unhook, handle=Name(name))
-            case RetainGrad(name=name):
+            case kinds.RetainGrad(name=name):
                 yield call(tape.retain_grad, x=Name(name))
             case _:
                 raise NotImplementedError(type(step).__name__)
@@ -250,37 +223,39 @@ class TapeWriter(Writer):
         """Yield the statements of a backward."""
         before, seed = self.seed(step.seed)
         yield from before
-        yield calls.backward(self.tape, output, seed, retain_graph=step.retain_graph)
-        if self.seeds and self.tape.syntax.new_list:
-            template = "{x}" if self.tape.seed == "{array}" else self.tape.value
+        yield calls.backward(self.adapter, output, seed, retain_graph=step.retain_graph)
+        if self.seeds and self.adapter.syntax.new_list:
+            template = "{x}" if self.adapter.seed == "{array}" else self.adapter.value
             looks = tuple(f"look_{number}" for number in range(len(self.seeds)))
-            text = self.tape.syntax.listed([template.replace("{x}", f"{{{look}}}") for look in looks])
+            text = self.adapter.syntax.listed([template.replace("{x}", f"{{{look}}}") for look in looks])
             fields = {look: Name(name) for look, name in zip(looks, self.seeds, strict=True)}
             yield Show("the seeds", call(text, **fields), "arrays")
 
-    def write(self, step: WriteStep) -> Call:
+    def write(self, step: kinds.Write) -> Call:
         """Return the call that overwrites a tensor."""
         tensor, operand = Name(step.name), Name(step.operand)
         if step.index is None:
-            return call(self.tape.in_place[step.action], x=tensor, y=operand)
+            return call(self.adapter.in_place[step.action], x=tensor, y=operand)
         index = Value(native_index(step.index))
-        return call(self.tape.in_place_at[step.action], x=tensor, y=operand, index=index)
+        return call(self.adapter.in_place_at[step.action], x=tensor, y=operand, index=index)
 
-    def hook(self, step: HookStep) -> Iterator[Statement]:
+    def hook(self, step: kinds.Hook) -> Iterator[Statement]:
         """Yield the statements of a hook that stores copies of gradients, since the library may change these later."""
-        syntax, seen = self.tape.syntax, self.fresh(f"seen_by_{step.name}")
+        syntax, seen = self.adapter.syntax, self.fresh(f"seen_by_{step.name}")
         self.seen[step.name] = seen
         yield Call(syntax.new_list, {}, (seen,))
-        fields: dict[str, Argument] = {"seen": Name(seen), "value": calls.value(self.tape, "gradient")}
+        fields: dict[str, Argument] = {"seen": Name(seen), "value": calls.value(self.adapter, "gradient")}
         if step.factor is not None:
             fields |= {"gradient": Name("gradient"), "factor": Value(step.factor), "product": self.product(step.factor)}
         body = call(syntax.recording if step.factor is None else syntax.replacing, **fields)
-        yield call(self.tape.hook, step.name, x=Name(step.tensor), function=Lambda(("gradient",), body))
+        yield call(self.adapter.hook, step.name, x=Name(step.tensor), function=Lambda(("gradient",), body))
 
     def product(self, factor: float) -> Call:
         """Return the call that multiplies a gradient by a factor, with the engine's own ``multiply``."""
         array = Constant.of(np.array(factor))
-        other = calls.tensor(self.tape, array=array, scalar=Value(factor), dtype=self.tape.dtype, requires_grad=False)
+        other = calls.tensor(
+            self.adapter, array=array, scalar=Value(factor), dtype=self.adapter.dtype, requires_grad=False
+        )
         return call(self.spelled("multiply", "{x} * {y}"), x=Name("gradient"), y=other)
 
     def look(self, step: Read) -> Show:
@@ -289,27 +264,22 @@ class TapeWriter(Writer):
         if what == "value":
             return self.value(name)
         if what == "grad":
-            dtype = calls.gradient_dtype(self.tape, name)
-            return Show(f"gradient of {name}", calls.gradient(self.tape, name), dtype=dtype)
+            dtype = calls.gradient_dtype(self.adapter, name)
+            return Show(f"gradient of {name}", calls.gradient(self.adapter, name), dtype=dtype)
         if what == "hook":
             return Show(f"what {name} saw", Call("{seen}", {"seen": Name(self.seen[name])}), "arrays")
-        return Show(f"{what} of {name}", call(self.tape.flags[what], x=Name(name)), "flag")
+        return Show(f"{what} of {name}", call(self.adapter.flags[what], x=Name(name)), "flag")
 
 
 @dataclass(slots=True)
 class FunctionalWriter(Writer):
     """Writer for functional engines. Gradients are bound to variables, to which further backward calls are added."""
 
+    adapter: FunctionalAdapter
     pullbacks: dict[str, str] = field(default_factory=dict)
     gradients: dict[str, str] = field(default_factory=dict)
     read: frozenset[str] | None = None
     """Leaves whose gradients are bound to variables, all if None."""
-
-    @property
-    def functional(self) -> FunctionalAdapter:
-        """The adapter."""
-        assert isinstance(self.adapter, FunctionalAdapter)
-        return self.adapter
 
     def within(self, step: Apply | Grad) -> Iterator[Statement]:
         """Yield the statements of a result within a function, gradients included."""
@@ -319,7 +289,7 @@ class FunctionalWriter(Writer):
         """Return the variable of a pullback, and the statements that make it."""
         function, pullback = self.fresh(f"program_{output}"), self.fresh(f"pullback_of_{output}")
         targets = (self.fresh(f"output_{output}"), pullback)
-        made = calls.vjp(self.functional, function, Names(leaves), targets)
+        made = calls.vjp(self.adapter, function, Names(leaves), targets)
         return pullback, [self.function(function, leaves, output), made]
 
     def seed(self, step: Backward | Grad) -> Call:
@@ -350,7 +320,7 @@ class FunctionalWriter(Writer):
                 yield from self.recorded(step)
             case Backward():
                 yield from self.backward(step)
-            case ZeroGrad(name=name):
+            case kinds.ZeroGrad(name=name):
                 self.gradients.pop(name, None)
             case Read(what="value", name=name):
                 yield self.value(name)
@@ -408,13 +378,13 @@ def nestable_results(scenario: Scenario) -> frozenset[str]:
 
     Between a result and its use there are only leaves and results.
     """
-    if not any(isinstance(step, DeleteStep) for step in scenario.steps):
+    if not any(isinstance(step, kinds.DeleteName) for step in scenario.steps):
         return frozenset()
     found: set[str] = set()
     users: dict[str, list[Step]] = {}
     last: Step | None = None
     for step in scenario.steps:
-        if isinstance(step, DeleteStep):
+        if isinstance(step, kinds.DeleteName):
             if users.get(step.name) == [last]:
                 found.add(step.name)
             continue

@@ -14,6 +14,7 @@ from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.library import LANGUAGE, EndingError, Library, function
 from refgrad.native.observation import Observation, Raised
+from refgrad.native.process import Limits
 from refgrad.native.program import Program
 from refgrad.native.statements import Argument, Call, Code, Name, Names, Show, Value
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
@@ -45,7 +46,7 @@ SHOWN: Final = 2000
 REPEATABLE: Final = frozenset({Leaf, Apply, Backward, Read})
 """Kinds of steps of scenarios that can be repeated."""
 
-PATIENCE: Final = 60
+PATIENCE: Final = round(Limits().program)
 """Seconds of processor time that a printed program may take."""
 
 

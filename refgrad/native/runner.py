@@ -26,11 +26,12 @@ PAGE: Final = "docs/reference/runner-protocol.md"
 HURRIED: Final = 0.25
 """Share of the time limit for a program that is expected to hang."""
 
-KILLS: Final = 3
-"""Number of ends by a signal that may come from outside after which the engine is held responsible."""
+TRIES: Final = 3
+"""Number of tries after which the engine is held responsible for the end of a process.
 
-RUNS_ALONE: Final = 3
-"""Number of times that a program is run in a process of its own if one that had run others ended in it."""
+A request is repeated if a signal that may come from outside has ended the process. A program is repeated in a process
+of its own if one that had run other programs ended in it.
+"""
 
 Shown = tuple[Observation, ...] | Ending
 """Observations of the steps of a program, or how the runner ended in it."""
@@ -175,7 +176,7 @@ class ProcessRunner:
         If forks end again and again, and a process that was not forked answers, the engine does not work in forks, and
         is started anew from then on.
         """
-        found = self._asked([program] * RUNS_ALONE)
+        found = self._asked([program] * TRIES)
         if isinstance(found, list):
             return ending if is_first else found[0]
         if self.forks is not None:
@@ -194,7 +195,7 @@ class ProcessRunner:
         """Return the result of a program in an engine that is started for it."""
         self.stop()
         self.forks = forks
-        return self._asked([program] * RUNS_ALONE)
+        return self._asked([program] * TRIES)
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has. Raises EngineStartError if they cannot be read."""
@@ -230,24 +231,15 @@ class ProcessRunner:
 
     def _ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         """Send a request; repeat it if the process may have been killed from outside, not by the engine."""
-        for _ in range(KILLS):
+        for _ in range(TRIES):
             if self._process is None or self._process.ended:
-                self._start()
+                if "hello" in request:
+                    self._process = RunnerProcess(self.command)
+                else:
+                    self._start()
             assert self._process is not None
             try:
                 return self._process.ask({**request, "id": next(self._ids)}, seconds, count)
-            except EndedError as error:
-                ended = error
-                if not error.from_outside:
-                    raise
-        raise ended
-
-    def _greeted(self, hello: Mapping[str, Any]) -> dict[str, Any]:
-        """Start a process and return its answer to the first request; repeat that if someone else has killed it."""
-        for _ in range(KILLS):
-            self._process = RunnerProcess(self.command)
-            try:
-                return self._process.ask({"hello": hello, "id": next(self._ids)}, self.limits.start)
             except EndedError as error:
                 ended = error
                 if not error.from_outside:
@@ -268,7 +260,7 @@ class ProcessRunner:
             "path": [path for path in sys.path if path and self.command[0] == sys.executable],
         }
         try:
-            about = _about(self._greeted(hello))
+            about = _about(self._ask({"hello": hello}, self.limits.start))
         except EndedError as error:
             last = error.stderr.strip().splitlines()[-1:]
             raise self._cannot_start(": ".join([error.detail, *last])) from error

@@ -17,7 +17,10 @@ from refgrad.scenario import Constant
 
 Wire: TypeAlias = dict[str, Any]
 
-LONGEST_NESTED: Final = 1000
+LONGEST_TEMPLATE: Final = 2_000
+"""Largest number of characters of a template. The longest one in the engine files of refgrad has 214."""
+
+LONGEST_NESTED: Final = LONGEST_TEMPLATE // 2
 """Largest number of characters of a template that is nested in another: languages reject deeply nested code."""
 
 

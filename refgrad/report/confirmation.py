@@ -19,8 +19,7 @@ from refgrad.errors import UserError
 from refgrad.facts import Died, Measured
 from refgrad.facts.assertion import Output
 from refgrad.native.observation import Raised
-from refgrad.native.process import cannot_be_run
-from refgrad.native.unwritten import FILLED
+from refgrad.native.process import FILLED, cannot_be_run
 from refgrad.report.findings import Script
 
 Answer = Literal["confirmed", "not confirmed", "could not be run"]

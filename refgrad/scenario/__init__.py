@@ -3,8 +3,7 @@
 from refgrad.scenario.attributes import AttributeValue, Slice
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError
-from refgrad.scenario.scenario import Scenario, parse
-from refgrad.scenario.steps.kinds import (
+from refgrad.scenario.kinds import (
     Apply,
     Backward,
     DeleteName,
@@ -23,7 +22,8 @@ from refgrad.scenario.steps.kinds import (
     Write,
     ZeroGrad,
 )
-from refgrad.scenario.steps.step import Step
+from refgrad.scenario.scenario import Scenario, parse
+from refgrad.scenario.step import Step
 
 __all__ = [
     "Apply", "AttributeValue", "Backward", "Constant", "DeleteName", "Detach", "EnterMode", "Grad", "Hook", "Jvp",

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +36,17 @@ class ElementType:
     """The format of the elements of one dtype: packed (a code of `struct`, little-endian) and as text."""
 
     code: str
-    size: int
     read: Callable[[str], Any]
     write: Callable[[Any], str]
 
 
 ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType({
-    "float64": ElementType("d", 8, read_float, write_float),
-    "float32": ElementType("f", 4, read_float, write_float),
-    "float16": ElementType("e", 2, read_float, write_float),
-    "bfloat16": ElementType("H", 2, read_bfloat16, write_bfloat16),
-    "int64": ElementType("q", 8, read_integer, str),
-    "bool": ElementType("?", 1, read_boolean, write_boolean),
+    "float64": ElementType("d", read_float, write_float),
+    "float32": ElementType("f", read_float, write_float),
+    "float16": ElementType("e", read_float, write_float),
+    "bfloat16": ElementType("H", read_bfloat16, write_bfloat16),
+    "int64": ElementType("q", read_integer, str),
+    "bool": ElementType("?", read_boolean, write_boolean),
 })
 
 
@@ -63,23 +62,14 @@ class Constant:
     shape: tuple[int, ...]
     data: bytes
 
-    fields: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({
-        "dtype": {"enum": list(ELEMENT_TYPES)},
-        "shape": {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 0, "maximum": MAXIMUM_SIZE},
-            "maxItems": MAXIMUM_DIMENSIONS,
-        },
-        "values": {"type": "array", "items": {"$ref": "#/$defs/number"}},
-    })
-
     def __post_init__(self) -> None:
         """Check that dtype, shape and bytes match, and replace every NaN by the same one."""
         element = _element_type(self.dtype)
         _check_shape(self.shape)
         check_type("data", self.data, bytes)
-        if len(self.data) != self.size * element.size:
-            raise ScenarioError(f"the data of a {self.type_text} must be {self.size * element.size} bytes")
+        length = struct.calcsize(f"<{self.size}{element.code}")
+        if len(self.data) != length:
+            raise ScenarioError(f"the data of a {self.type_text} must be {length} bytes")
         if self.dtype in FORMATS:
             _unify_nans(self)
         elif self.dtype == "bool" and max(self.data, default=0) > 1:
@@ -185,7 +175,7 @@ def _unify_nans(constant: Constant) -> None:
     if not np.isnan(_numbers(constant)).any():
         return
     element = ELEMENT_TYPES[constant.dtype]
-    words = np.frombuffer(constant.data, f"V{element.size}").copy()
+    words = np.frombuffer(constant.data, f"V{struct.calcsize(element.code)}").copy()
     words[np.isnan(_numbers(constant))] = np.void(_pack(constant.dtype, [element.read("nan")]))
     object.__setattr__(constant, "data", words.tobytes())
 

@@ -34,19 +34,20 @@ class Format:
         return 2.0**-self.bits
 
 
-def _format(bits: int, exponent: int, *, flushed: bool = True) -> Format:
-    """Return the format with the layout of IEEE 754 whose largest exponent is ``exponent``."""
-    epsilon, normal = 2.0 ** (1 - bits), 2.0 ** (1 - exponent)
-    return Format(
-        bits, (2 - epsilon) * 2.0**exponent, normal, normal * epsilon, normal if flushed else normal * epsilon
-    )
+def _format(dtype: str, missing: int = 0, *, flushed: bool = True) -> Format:
+    """Return the format of a dtype of NumPy without its last ``missing`` bits."""
+    layout = np.finfo(dtype)
+    bits, normal = int(layout.nmant) + 1 - missing, float(layout.smallest_normal)
+    epsilon = 2.0 ** (1 - bits)
+    largest = (2 - epsilon) * 2.0 ** (int(layout.maxexp) - 1)
+    return Format(bits, largest, normal, normal * epsilon, normal if flushed else normal * epsilon)
 
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType({
-    "float64": _format(53, 1023),
-    "float32": _format(24, 127),
-    "float16": _format(11, 15, flushed=False),
-    "bfloat16": _format(8, 127),
+    "float64": _format("float64"),
+    "float32": _format("float32"),
+    "float16": _format("float16", flushed=False),
+    "bfloat16": _format("float32", 16),
 })
 """IEEE 754 binary64, binary32 and binary16, and bfloat16: binary32 without the last 16 bits.
 

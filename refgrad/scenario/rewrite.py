@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.kinds import Backward, Detach, Grad, Jvp, Leaf, Read
 from refgrad.scenario.scenario import Scenario
-from refgrad.scenario.steps.kinds import Backward, Detach, Grad, Jvp, Leaf, Read
-from refgrad.scenario.steps.step import Step
+from refgrad.scenario.step import Step
 
 
 def floating_dtypes(scenario: Scenario) -> dict[str, frozenset[str]]:

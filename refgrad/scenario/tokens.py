@@ -7,14 +7,14 @@ import re
 import struct
 from keyword import iskeyword
 
+import numpy as np
+
 from refgrad.scenario.errors import ScenarioError, alternatives, quoted
 from refgrad.scenario.formats import rounded
 
-IDENTIFIER_PATTERN = "^[A-Za-z_][A-Za-z0-9_]*$"
-
-SMALLEST_INTEGER = -(2**63)
-LARGEST_INTEGER = 2**63 - 1
-_LONGEST_INTEGER = 20
+SMALLEST_INTEGER = int(np.iinfo(np.int64).min)
+LARGEST_INTEGER = int(np.iinfo(np.int64).max)
+_LONGEST_INTEGER = len(str(SMALLEST_INTEGER))
 _INTEGER = re.compile("[+-]?[0-9]+")
 _FLOAT = re.compile(
     r"[+-]?(0x[0-9a-f]+(\.[0-9a-f]*)?p[+-]?[0-9]+|[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?|inf)|nan",

@@ -16,8 +16,9 @@ from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Isolation, launch
+from refgrad.native.observation import UNWRITTEN_NUMBERS, is_unwritten
+from refgrad.native.process import FILLED
 from refgrad.native.runner import ProcessRunner
-from refgrad.native.unwritten import FILLED, NUMBERS, is_unwritten
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script
 from refgrad.report.site.issue import issue_text
@@ -114,6 +115,6 @@ def test_memory_that_was_freed_is_known_too() -> None:
 
 
 def test_what_is_known_of_bfloat16_is_784() -> None:
-    assert 784.0 in NUMBERS  # 0x4444: the exponent 136 of bias 127, and 1 + 0x44 / 128
+    assert 784.0 in UNWRITTEN_NUMBERS  # 0x4444: the exponent 136 of bias 127, and 1 + 0x44 / 128
     assert not is_unwritten(0.0)
     assert not is_unwritten(float("nan"))

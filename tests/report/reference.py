@@ -18,7 +18,7 @@ from typing import Any, Final
 from refgrad.documents import read_text
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
-from refgrad.native.adapter.fields import AdapterField, required, rows
+from refgrad.native.adapter.fields import ROWS, AdapterField, required, rows
 from refgrad.native.adapter.files import FILE_FIELDS
 from refgrad.operators import operator_table
 from refgrad.operators.table import domain, edge, signature
@@ -46,7 +46,7 @@ def adapter_fields_page() -> str:
         "Fields of every adapter": {name: row for name, row in tape.items() if name in functional},
         "Fields of engines that record a tape": {n: row for n, row in tape.items() if n not in functional},
         "Fields of engines that differentiate functions": {n: row for n, row in functional.items() if n not in tape},
-        "Fields of engine files alone": FILE_FIELDS,
+        "Fields of engine files alone": {name: ROWS[name] for name in FILE_FIELDS},
     }
     return _render(
         "adapter-fields",

@@ -6,11 +6,11 @@ import pickle
 from hypothesis import given
 from jsonschema_rs import Draft202012Validator
 
+from refgrad.documents import schema_of
 from refgrad.scenario import Scenario, parse
-from refgrad.scenario.schema import scenario_schema
 from tests.scenario.arbitrary_scenarios import scenarios
 
-VALIDATOR = Draft202012Validator(scenario_schema())
+VALIDATOR = Draft202012Validator(schema_of("scenario"))
 
 
 @given(scenarios())

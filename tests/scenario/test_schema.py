@@ -1,22 +1,52 @@
-"""The published schema says what the code accepts; `test_round_trips` holds every scenario against it."""
+"""The schema describes what the code accepts; `test_round_trips` holds every scenario against it."""
+
+from typing import get_args
 
 import jsonschema_rs
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from refgrad.scenario.schema import scenario_schema, schema_text
-from refgrad.specification import specs_directory
+from refgrad.documents import schema_of
+from refgrad.scenario import Step
+from refgrad.scenario.constants import ELEMENT_TYPES, MAXIMUM_DIMENSIONS, MAXIMUM_SIZE
+from refgrad.scenario.kinds import STEPS, WRITES, Mode, Readable
+from refgrad.scenario.tokens import LARGEST_INTEGER, SMALLEST_INTEGER
 
-VALIDATOR = Draft202012Validator(scenario_schema())
+SCHEMA = schema_of("scenario")
+DEFINITIONS = SCHEMA["$defs"]
+VALIDATOR = Draft202012Validator(SCHEMA)
 
 
-def test_the_published_schema_is_that_of_the_steps() -> None:
-    published = (specs_directory() / "schema" / "scenario.schema.json").read_text(encoding="utf-8")
-    assert published == schema_text(), "write the file anew, from refgrad.scenario.schema.schema_text()"
+def test_the_schema_has_every_kind_of_step() -> None:
+    kinds = [{"$ref": f"#/$defs/{kind.form.tag}"} for kind in STEPS]
+    assert SCHEMA["properties"]["steps"]["items"] == {"oneOf": kinds}
+
+
+@pytest.mark.parametrize("kind", STEPS, ids=lambda kind: kind.form.tag)
+def test_a_step_has_the_members_that_its_codecs_write(kind: type[Step]) -> None:
+    schema, constant = DEFINITIONS[kind.form.tag], list(DEFINITIONS["constant"]["properties"])
+    pairs = [
+        (name, codec) for field, codec in kind.form.fields.items() for name in (constant if codec.spread else [field])
+    ]
+    assert list(schema["properties"]) == ["step", *(name for name, _ in pairs)]
+    assert schema["required"] == ["step", *(name for name, codec in pairs if codec.required)]
+    assert schema["properties"]["step"] == {"const": kind.form.tag}
+    assert schema["additionalProperties"] is False
+
+
+def test_the_schema_lists_the_values_that_the_code_knows() -> None:
+    constant, integer = DEFINITIONS["constant"]["properties"], DEFINITIONS["attribute"]["anyOf"][1]
+    assert constant["dtype"]["enum"] == list(ELEMENT_TYPES)
+    assert constant["shape"]["items"]["maximum"] == MAXIMUM_SIZE
+    assert constant["shape"]["maxItems"] == MAXIMUM_DIMENSIONS
+    assert (integer["minimum"], integer["maximum"]) == (SMALLEST_INTEGER, LARGEST_INTEGER)
+    assert DEFINITIONS["write"]["properties"]["action"]["enum"] == list(WRITES)
+    assert DEFINITIONS["read"]["properties"]["what"]["enum"] == list(get_args(Readable))
+    assert DEFINITIONS["enter"]["properties"]["mode"]["enum"] == list(get_args(Mode))
 
 
 def test_the_schema_is_one_of_json_schema() -> None:
-    jsonschema_rs.meta.validate(scenario_schema())
+    jsonschema_rs.meta.validate(SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from refgrad.generation.shrinking.repair import Evaluated, changes_tensors
 from refgrad.generation.shrinking.simpler_values import simpler_attributes, simpler_constants, with_lengths
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step
+from refgrad.scenario.codecs import Scope, Tangents
 from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.kinds import Detach, EnterMode, Hook, LeaveMode, Write, ZeroGrad
 from refgrad.scenario.rewrite import (
     floating_dtypes,
     mapped,
@@ -25,8 +27,6 @@ from refgrad.scenario.rewrite import (
     substituted,
     with_values,
 )
-from refgrad.scenario.steps.codecs import Scope, Tangents
-from refgrad.scenario.steps.kinds import Detach, EnterMode, Hook, LeaveMode, Write, ZeroGrad
 
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]

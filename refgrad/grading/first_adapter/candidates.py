@@ -16,9 +16,9 @@ from typing import Any, Final
 from refgrad.documents import parsed_toml
 from refgrad.errors import UserError, suggestion
 from refgrad.native.adapter import family_rows
+from refgrad.native.adapter.adapter import KINDS, AnyAdapter
 from refgrad.native.adapter.fields import rows
 from refgrad.native.adapter.files import ALIKE
-from refgrad.native.adapter.kinds import KINDS, AnyAdapter
 from refgrad.operators import Operator, operator_table
 
 Report = Callable[[str], None]

@@ -12,8 +12,8 @@ from typing import Any, Final
 from refgrad.grading.first_adapter.choosing import Chosen
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, family_rows, read_adapter, spellings
+from refgrad.native.adapter.adapter import KINDS
 from refgrad.native.adapter.fields import rows
-from refgrad.native.adapter.kinds import KINDS
 from refgrad.operators import operator_table
 
 TEMPLATE_DEFAULTS: Final[Mapping[str, str]] = {"value": "np.asarray({x})", "seed": "{array}"}

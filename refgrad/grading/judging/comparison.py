@@ -17,9 +17,8 @@ from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Contribution, ExpectedValue, Gradient, Prediction
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
-from refgrad.native.observation import Array, Observation
+from refgrad.native.observation import Array, Observation, is_unwritten
 from refgrad.native.program import relevant_leaves
-from refgrad.native.unwritten import is_unwritten
 from refgrad.oracles import (
     CertifiedOracle,
     EntryError,

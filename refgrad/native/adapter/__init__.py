@@ -1,10 +1,15 @@
 """Adapters of engines: the table of their fields, engine files, spellings, and the registry of engines."""
 
 from refgrad.errors import EngineStartError
-from refgrad.native.adapter.adapter import Adapter, AdapterError
+from refgrad.native.adapter.adapter import (
+    AdapterError,
+    AnyAdapter,
+    FunctionalAdapter,
+    TapeAdapter,
+    checked_adapter,
+)
 from refgrad.native.adapter.fields import FEATURES, STATEFUL_FEATURES
 from refgrad.native.adapter.files import family_rows, read_adapter
-from refgrad.native.adapter.kinds import AnyAdapter, FunctionalAdapter, TapeAdapter, checked_adapter
 from refgrad.native.adapter.registry import (
     Inventory,
     adapter_data,
@@ -23,7 +28,6 @@ from refgrad.native.languages.language import Template, TemplateError
 __all__ = [
     "FEATURES",
     "STATEFUL_FEATURES",
-    "Adapter",
     "AdapterError",
     "AnyAdapter",
     "EngineStartError",

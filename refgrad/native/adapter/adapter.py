@@ -1,4 +1,7 @@
-"""Adapters: descriptions of engines, each with code templates in the engine's own language and declarations."""
+"""Adapters: descriptions of engines, each with code templates in the engine's own language and declarations.
+
+There are two kinds: for engines that record a tape, and for engines that differentiate functions.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,19 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final
 
 from refgrad.errors import UserError, suggestion
 from refgrad.lifecycle import ErrorKind, Policy
-from refgrad.native.adapter import fields as values
-from refgrad.native.adapter.fields import FEATURES, code, given_templates, optional, plain, rows
+from refgrad.native.adapter.fields import FEATURES, SCHEMAS, given_templates, rows
 from refgrad.native.languages import LANGUAGES, Language
 from refgrad.native.languages.language import Template, TemplateError
+from refgrad.native.text import plain_line
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.steps.kinds import WRITES
+from refgrad.scenario.kinds import WRITES
 
 
 class AdapterError(UserError):
@@ -35,190 +40,35 @@ class OutsideRunner:
 class Adapter:
     """Fields shared by tape engines and functional engines. docs/reference/adapter-fields.md explains each."""
 
-    name: str = field(metadata=plain(values.TEXT, "The engine's name in reports.", '"mine"'))
-    setup: str = field(
-        metadata=plain(
-            values.TEXT,
-            "Imports and small functions, run once; a reproduction shows as much of it as it uses. `np` is numpy.",
-            '"import my_engine as me"',
-        )
-    )
-    language: str = field(
-        default="python",
-        metadata=plain(values.LANGUAGE, "The language of the templates, which decides what runs them.", '"javascript"'),
-    )
-    runner: OutsideRunner | None = field(
-        default=None,
-        metadata=plain(
-            values.RUNNER,
-            "A runner of your own: `command` is the program that answers the requests of "
-            "[the protocol](runner-protocol.md), in which parts that begin with `./` or `../` are paths relative to "
-            "the engine file. `printer` is the language of the templates, in which programs are printed, in place of "
-            '`language`; or `"none"`, if it is not among these.',
-            '{ command = ["lua", "./runner.lua"], printer = "none" }',
-        ),
-    )
-    distribution: str | None = optional(
-        plain(values.TEXT, "The installed package whose version is reported.", '"my-engine"')
-    )
-    extra: str | None = optional(
-        plain(values.TEXT, "The extra of refgrad that installs the engine; told where it is missing.", '"jax"')
-    )
-    leaf: str = field(
-        metadata=code(
-            "array scalar shape requires_grad dtype",
-            "A tensor.",
-            "me.Tensor({array}, requires_grad={requires_grad})",
-        )
-    )
-    constant: str | None = optional(
-        code(
-            "array scalar shape requires_grad dtype",
-            "A tensor that needs no gradient, boolean ones among them; if not given, `leaf` makes it.",
-            "me.Tensor({array})",
-        )
-    )
-    value: str = field(
-        default="",
-        metadata=code(
-            "x",
-            "A tensor as a numpy array; if not given, `np.asarray({x})` in Python, and `{x}` in other languages.",
-            "{x}.numpy()",
-        ),
-    )
-    value_dtype: str | None = optional(
-        code("x", "The dtype of a tensor, where its array does not tell it.", "{x}.dtype")
-    )
-    seed: str = field(
-        default="{array}",
-        metadata=code("array shape dtype", "A cotangent or a tangent.", "me.Tensor({array}, dtype=me.{dtype})"),
-    )
-    jvp: str | None = optional(
-        code(
-            "function primals tangents",
-            "A pair: the output of `{function}`, and its tangent. Nothing is recorded of the tangent.",
-            "me.jvp({function}, {primals}, {tangents})",
-            gives="forward_mode",
-        )
-    )
-    operators: Mapping[str, str] = field(
-        default_factory=dict,
-        metadata=plain(
-            values.SPELLINGS,
-            "One row an operator: its spelling, or several, the main one first. Each application in a scenario uses "
-            "one of them; the first, where it matters what is saved for a backward. In Python the field holds the "
-            "first alone.",
-            '{ add = ["me.add({x}, {y})", "{x} + {y}"] }',
-        ),
-    )
-    aliases: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict,
-        metadata=plain(None, "In Python, the further spellings of operators, behind those of `operators` or `alike`."),
-    )
-    alike: tuple[str, ...] = field(
-        default=(),
-        metadata=plain(
-            values.WORDS,
-            "Modules whose functions bear the table's own names: elementwise operators without attributes that one of "
-            "them has need no row. A function under several names has one spelling, several functions have one each.",
-            '["me", "me.nn"]',
-        ),
-    )
-    unlike: frozenset[str] = field(
-        default=frozenset(),
-        metadata=plain(
-            values.WORDS,
-            "Operators whose name means something else in these modules, or has no gradient there.",
-            '["ldexp"]',
-        ),
-    )
-    scalars_only: bool = field(
-        default=False, metadata=plain(values.FLAG, "The engine has scalars, and no arrays (feature `arrays`).", "true")
-    )
-    least_axes: int = field(
-        default=0,
-        metadata=plain(
-            values.COUNT,
-            "The fewest axes that a tensor has, up to 2; what is due with fewer has axes of length one in front.",
-            "1",
-        ),
-    )
-    threads: bool = field(
-        default=False,
-        metadata=plain(
-            values.FLAG, "The library documents that threads may differentiate graphs of their own at once.", "true"
-        ),
-    )
-    dtype: str = field(default="float64", metadata=plain(values.DTYPE, "What it computes in at best.", '"float32"'))
-    dtypes: tuple[str, ...] = field(
-        default=(),
-        metadata=plain(
-            values.DTYPES, "All dtypes that tensors may have; if not given, `dtype` alone.", '["float64", "float32"]'
-        ),
-    )
-    coarser: Mapping[str, str] = field(
-        default_factory=dict,
-        metadata=plain(
-            values.COARSER,
-            "The operators that the engine computes in a coarser dtype than their operands by design. What is as right "
-            "as that dtype allows is a `convention`.",
-            '{ scaled_dot_product_attention = "float32" }',
-        ),
-    )
-    policy: Policy = field(
-        default_factory=Policy,
-        metadata=plain(
-            values.POLICY,
-            "Where the engine differs by design: see [the lifecycle](lifecycle.md#policies).",
-            '{ frees = "never", implicit_seed = "ones" }',
-        ),
-    )
-    errors: Mapping[ErrorKind, str] = field(
-        default_factory=dict,
-        metadata=plain(
-            values.ERRORS,
-            "For each kind of error a regular expression that is searched in `Type: message`.",
-            '{ freed-graph = "RuntimeError: .*second time" }',
-        ),
-    )
-    refusals: tuple[str, ...] = field(
-        default=(),
-        metadata=plain(
-            values.WORDS,
-            "Regular expressions that are searched in `Type: message`: errors by which the engine says that it does "
-            "not offer something, as others do by a `NotImplementedError`. What was asked for is `unsupported`.",
-            '["ValueError: .*no gradient is defined"]',
-        ),
-    )
-    lacks: frozenset[str] = field(
-        default=frozenset(),
-        metadata=plain(
-            values.SOME_FEATURES, "Features that the templates offer and the engine lacks.", '["error:no-graph"]'
-        ),
-    )
-    forget: str | None = optional(
-        code(
-            "",
-            "Run after every fifty scenarios: releases what the engine keeps of shapes that do not come again.",
-            "me.clear_caches()",
-        )
-    )
-    preload: tuple[str, ...] = field(
-        default=(),
-        metadata=plain(
-            values.WORDS,
-            "Modules that the library imports at its first use; imported with the engine, each fork has them.",
-            '["me.lazy"]',
-        ),
-    )
-    inventory: str | None = optional(
-        plain(
-            values.TEXT,
-            "A function, as `module:function`, that lists the engine's own differentiable operators: a sequence of "
-            "`refgrad.native.adapter.Inventory`.",
-            '"my_adapter:inventories"',
-        )
-    )
+    name: str
+    setup: str
+    language: str = "python"
+    runner: OutsideRunner | None = None
+    distribution: str | None = None
+    extra: str | None = None
+    leaf: str
+    constant: str | None = None
+    value: str = ""
+    value_dtype: str | None = None
+    seed: str = "{array}"
+    jvp: str | None = None
+    operators: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    alike: tuple[str, ...] = ()
+    unlike: frozenset[str] = frozenset()
+    scalars_only: bool = False
+    least_axes: int = 0
+    threads: bool = False
+    dtype: str = "float64"
+    dtypes: tuple[str, ...] = ()
+    coarser: Mapping[str, str] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    errors: Mapping[ErrorKind, str] = field(default_factory=dict)
+    refusals: tuple[str, ...] = ()
+    lacks: frozenset[str] = frozenset()
+    forget: str | None = None
+    preload: tuple[str, ...] = ()
+    inventory: str | None = None
 
     def __post_init__(self) -> None:
         """Validate the fields, and set defaults that depend on others. Raises AdapterError for an invalid field."""
@@ -237,8 +87,8 @@ class Adapter:
             if self.language not in (type(self).language, self.runner.printer):
                 raise self.error(f"language: {self.language!r}, but programs are printed as runner.printer says")
             object.__setattr__(self, "language", self.runner.printer)
-        elif self.language not in values.LANGUAGE["enum"]:
-            raise self.error(f"language: {self.language!r} is not among {values.LANGUAGE['enum']}")
+        elif self.language not in SCHEMAS["language"]["enum"]:
+            raise self.error(f"language: {self.language!r} is not among {SCHEMAS['language']['enum']}")
 
     def _check_spellings(self) -> None:
         table = operator_table()
@@ -258,7 +108,7 @@ class Adapter:
     def _check_templates(self) -> None:
         for where, text, row in given_templates(self):
             self._check(where, text, set(row.placeholders or ()))
-        for name, row in rows(self).items():
+        for name, row in rows(type(self)).items():
             given = getattr(self, name)
             if row.needs and given is not None and getattr(self, row.needs) is None:
                 raise self.error(f"{row.needs}: missing; {name} needs it")
@@ -293,17 +143,15 @@ class Adapter:
             raise self.error(f"inventory: {self.inventory!r} is not of the form module:function")
 
     def _check_patterns(self) -> None:
+        kinds = list(SCHEMAS["errors"]["properties"])
         for kind, pattern in self.errors.items():
-            self._check_kind(kind)
+            if kind not in kinds:
+                raise self.error(f"errors[{kind!r}]: no kind of error; there are {kinds}")
             self._check_pattern(f"errors[{kind!r}]", pattern)
         for number, pattern in enumerate(self.refusals):
             self._check_pattern(f"refusals[{number}]", pattern)
             if re.search(pattern, "Error: "):
                 raise self.error(f"refusals[{number}]: {pattern!r} fits errors that say nothing")
-
-    def _check_kind(self, kind: str) -> None:
-        if kind not in values.ERRORS["properties"]:
-            raise self.error(f"errors[{kind!r}]: no kind of error; there are {list(values.ERRORS['properties'])}")
 
     def _check_pattern(self, where: str, pattern: str) -> None:
         try:
@@ -362,6 +210,99 @@ class Adapter:
         package = f'"refgrad[{self.extra}]"' if self.extra else self.distribution
         missing = kind == "ModuleNotFoundError" and package
         return f"{said}; `pip install {package}` installs it" if missing else said
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TapeAdapter(Adapter):
+    """An engine that records a graph while operators run, and leaves gradients in its leaves."""
+
+    backward: str
+    gradient: str
+    gradient_dtype: str | None = None
+    zero_grad: str | None = None
+    zero_grad_to_zeros: str | None = None
+    grad: str | None = None
+    grads: str | None = None
+    backwards: str | None = None
+    detach: str | None = None
+    no_grad: str | None = None
+    no_grad_around: str | None = None
+    enable_grad: str | None = None
+    set_requires_grad: str | None = None
+    in_place: Mapping[str, str] = field(default_factory=dict)
+    in_place_at: Mapping[str, str] = field(default_factory=dict)
+    hook: str | None = None
+    unhook: str | None = None
+    retain_grad: str | None = None
+    requires_grad: str | None = None
+    is_leaf: str | None = None
+    recorded: str | None = None
+    node: str | None = None
+    parents: str | None = None
+
+    def _check_declarations(self) -> None:
+        super()._check_declarations()
+        if self.hook is not None and not self.syntax.new_list:
+            raise self.error(f"hook: leave it out; programs in {self.language} cannot record what a hook receives")
+
+    @property
+    def flags(self) -> Mapping[str, str | None]:
+        """The templates that read flags of a tensor, by the name of the flag."""
+        return {"requires_grad": self.requires_grad, "is_leaf": self.is_leaf, "recorded": self.recorded}
+
+    def _declared(self) -> Iterator[str]:
+        """Yield the features of every tape engine, and those that follow from the policy."""
+        yield "error:no-graph"
+        yield "retain_graph" if self.policy.frees == "never" else "error:freed-graph"
+        if self.policy.accumulates == "adds":
+            yield "accumulate"
+        if self.policy.implicit_seed == "error":
+            yield "error:implicit-seed"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FunctionalAdapter(Adapter):
+    """An engine that differentiates functions.
+
+    Each backward of a scenario calls the pullback again. Its cotangents are added up outside of the engine.
+    """
+
+    vjp: str
+    nests: bool = False
+    forward_only: bool = False
+    display_grad: str | None = None
+    display_pull: str | None = None
+    display_record: str | None = None
+    display_watch: str | None = None
+    display_leaf: str | None = None
+    display_constant: str | None = None
+
+    def _declared(self) -> Iterator[str]:
+        """Yield the features of a pullback: it takes a seed and can be called again, and keeps no gradients."""
+        yield from ("seed", "retain_graph", "accumulate", "zero_grad")
+        if self.nests:
+            yield "double_backward"
+
+
+NAME: Final = re.compile(r"[^\W_][\w.+-]{0,99}")
+NAME_RULE: Final = "letters and digits, behind the first also any of _ . + -, at most 100 characters"
+"""Rule for names of engines, which are also names of files."""
+
+AnyAdapter = TapeAdapter | FunctionalAdapter
+
+KINDS: Final[Mapping[str, type[AnyAdapter]]] = MappingProxyType({"tape": TapeAdapter, "functional": FunctionalAdapter})
+"""Classes of adapters by the kind of engine, as engine files name it."""
+
+
+def checked_adapter(candidate: Any, origin: str) -> AnyAdapter:
+    """Return the candidate. Raises AdapterError where it is not an adapter, or its name is invalid."""
+    if isinstance(candidate, TapeAdapter | FunctionalAdapter):
+        name: object = candidate.name
+        if not (isinstance(name, str) and NAME.fullmatch(name)):
+            raise AdapterError(f"{origin}: its name {plain_line(repr(name), 80)} must be {NAME_RULE}")
+        return candidate
+    message = f"{origin} is {type(candidate).__name__}, not a refgrad.TapeAdapter or refgrad.FunctionalAdapter"
+    raise AdapterError(message)
 
 
 def no_operator(name: str) -> str:

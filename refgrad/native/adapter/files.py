@@ -11,47 +11,14 @@ from typing import Any, Final
 from refgrad.documents import read_toml, resolved
 from refgrad.errors import suggestion
 from refgrad.lifecycle import Policy
-from refgrad.native.adapter.adapter import AdapterError, OutsideRunner, no_operator
-from refgrad.native.adapter.fields import TEXT, WORDS, AdapterField, required, rows
-from refgrad.native.adapter.kinds import KINDS, AnyAdapter, checked_adapter
+from refgrad.native.adapter.adapter import KINDS, AdapterError, AnyAdapter, OutsideRunner, checked_adapter, no_operator
+from refgrad.native.adapter.fields import ROWS, AdapterField, required, rows
 from refgrad.native.adapter.spelling import spell
 from refgrad.native.engine_names import engines_directory
 from refgrad.operators import operator_table
 
-FILE_FIELDS: Final[Mapping[str, AdapterField]] = MappingProxyType({
-    "kind": AdapterField(
-        meaning="What the file holds: an engine that records a tape, one that differentiates functions, or a family, "
-        "which several files share.",
-        example='"tape"',
-        schema={"enum": [*KINDS, "family"]},
-    ),
-    "extends": AdapterField(
-        meaning="Families whose fields and rows the file takes over: names of `specs/engines/families/`, or paths of "
-        "files, seen from this one. The file's own fields, and rows of `operators`, `errors`, `policy` and `modules`, "
-        "replace those of families, and later families those of earlier ones. The file of another engine may be "
-        "extended too: fields that the other kind of engine has are left out. A `setup` whose first line is `...` "
-        "goes on behind that of the family.",
-        example='["numpy-like", "./my-family.toml"]',
-        schema=WORDS,
-    ),
-    "modules": AdapterField(
-        meaning="What stands for placeholders of modules in the templates of families.",
-        example='{ np = "me" }',
-        schema={"type": "object", "additionalProperties": {**TEXT, "maxLength": 200, "pattern": r"^[^{}]*$"}},
-    ),
-    "calls": AdapterField(
-        meaning="By module, the operators that it calls by the table's own names, with the table's own arguments and "
-        'attributes, `me.sum({x}, axis={axis}, keepdims={keepdims})`; "all" for the whole table.',
-        example='{ me = ["sum", "mean"] }',
-        schema={"type": "object", "additionalProperties": {"anyOf": [{"const": "all"}, dict(WORDS)]}},
-    ),
-    "without": AdapterField(
-        meaning="Operators of the families that the engine does not have.",
-        example='["rot90"]',
-        schema=WORDS,
-    ),
-})
-"""Rows of the fields that engine files have in addition to those of adapters."""
+FILE_FIELDS: Final = ("kind", "extends", "modules", "calls", "without")
+"""Fields that engine files have in addition to those of adapters."""
 
 ALIKE: Final = "{alike}"
 """Text in the first position of a row whose main spelling comes from the modules of ``alike``."""
@@ -147,7 +114,8 @@ def _shared(below: str, kind: str, merged: Mapping[str, Any]) -> Mapping[str, An
     """Return the fields to inherit: all fields of a family, and those fields of an engine that the kind has."""
     if below not in KINDS or kind not in KINDS:
         return merged
-    return {name: value for name, value in merged.items() if name in file_fields(kind)}
+    known = file_fields(kind)
+    return {name: value for name, value in merged.items() if name in known}
 
 
 def _set_up(path: Path, inherited: str | None, own: str) -> str:
@@ -215,8 +183,7 @@ def _check_fields(path: Path, kind: str, merged: Mapping[str, Any]) -> None:
 def _with_modules(merged: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields, with module placeholders in code templates replaced by the engine's modules."""
     modules = merged.get("modules", {})
-    known = file_fields("family")
-    templates = {name for name, row in known.items() if row.placeholders is not None} | {"operators"}
+    templates = {name for name, row in ROWS.items() if row.placeholders is not None} | {"operators"}
     return {name: _filled(value, modules) if name in templates else value for name, value in merged.items()}
 
 
@@ -242,6 +209,5 @@ def _arguments(merged: Mapping[str, Any]) -> dict[str, Any]:
 
 def file_fields(kind: str) -> Mapping[str, AdapterField]:
     """Return the rows of the fields that a file of a kind may have, by name. A ``family`` may have all of them."""
-    classes = KINDS.values() if kind == "family" else [KINDS[kind]]
-    found = {name: row for each in classes for name, row in rows(each).items() if row.schema is not None}
-    return MappingProxyType({**FILE_FIELDS, **found})
+    names = ROWS.keys() if kind == "family" else ROWS.keys() & {*FILE_FIELDS, *rows(KINDS[kind])}
+    return {name: row for name, row in ROWS.items() if name in names}

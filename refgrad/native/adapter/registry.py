@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from refgrad.errors import EngineStartError, suggestion
-from refgrad.native.adapter.adapter import AdapterError
+from refgrad.native.adapter.adapter import KINDS, AdapterError, AnyAdapter, checked_adapter
 from refgrad.native.adapter.files import CONVERSIONS, read_adapter
-from refgrad.native.adapter.kinds import KINDS, AnyAdapter, checked_adapter
 from refgrad.native.engine_names import offered_engine, shipped_engines, unknown_engine
 from refgrad.native.languages import output_of
 from refgrad.native.process import EndedError, Limits, RunnerProcess

@@ -7,8 +7,7 @@ from hashlib import sha256
 from types import MappingProxyType
 
 from refgrad.errors import EngineStartError
-from refgrad.native.adapter.adapter import AdapterError, no_operator
-from refgrad.native.adapter.kinds import AnyAdapter
+from refgrad.native.adapter.adapter import AdapterError, AnyAdapter, no_operator
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, Write
 

@@ -20,8 +20,10 @@ from textwrap import indent
 from types import MappingProxyType
 from typing import ClassVar, Final
 
+from refgrad.documents import LONGEST_PROBLEM
 from refgrad.native import runners
 from refgrad.native.statements import (
+    LONGEST_TEMPLATE,
     Argument,
     Call,
     Delete,
@@ -35,12 +37,6 @@ from refgrad.native.statements import (
     Value,
 )
 from refgrad.scenario import Constant
-
-LONGEST: Final = 2_000
-"""Largest number of characters of a template. The longest one in the engine files of refgrad has 214."""
-
-SHOWN: Final = 200
-"""Largest number of characters of a template that a message shows."""
 
 
 class TemplateError(ValueError):
@@ -61,8 +57,9 @@ class Template:
         is not a name. Conversions and formats are not allowed: a format could fill memory, and languages other than
         Python have neither.
         """
-        if len(self.text) > LONGEST:
-            raise TemplateError(f"template {self.text[:SHOWN]!r}...: it has more than {LONGEST:,} characters")
+        if len(self.text) > LONGEST_TEMPLATE:
+            shown = self.text[:LONGEST_PROBLEM]
+            raise TemplateError(f"template {shown!r}...: it has more than {LONGEST_TEMPLATE:,} characters")
         try:
             parsed = [part for part in string.Formatter().parse(self.text) if part[1] is not None]
         except ValueError as error:

@@ -11,8 +11,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from refgrad.documents import LONGEST_PROBLEM
 from refgrad.errors import shortened
-from refgrad.native.languages.language import SHOWN, Language, Template, TemplateError, indented, package_version
+from refgrad.native.languages.language import Language, Template, TemplateError, indented, package_version
 from refgrad.native.runners.python_runner import lambda_source
 from refgrad.native.statements import Call, Code, Function, Name, Show, Statement, Walk
 from refgrad.scenario import Constant
@@ -136,5 +137,5 @@ def _check(template: Template) -> None:
         compile(lambda_source(template.text, template.fields), "<template>", "eval", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, or nested too deep
         problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
-        text = shortened(template.text, SHOWN)
+        text = shortened(template.text, LONGEST_PROBLEM)
         raise TemplateError(f"template {text!r} is not an expression: {problem}") from error

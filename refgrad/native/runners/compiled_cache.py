@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from contextlib import suppress
 
-LIMIT = 512 << 20
+LIMIT = 1 << 29
 """Number of bytes that are kept when an engine starts. What the engine then compiles is not limited."""
 
 

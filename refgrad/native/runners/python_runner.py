@@ -17,8 +17,9 @@ import time
 import types
 import warnings
 from binascii import a2b_base64, b2a_base64
+from contextlib import nullcontext, suppress
 from operator import is_
-from struct import pack, pack_into, unpack, unpack_from
+from struct import calcsize, pack, pack_into, unpack, unpack_from
 from traceback import extract_tb
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Type
 
@@ -50,7 +51,7 @@ MOST_NODES = 100000
 DEEPEST = 50
 """Largest number of levels of nested data that are sent."""
 
-PID = 8
+PID = calcsize("<II")
 """Offset in the file of marks of the ID of the process that runs programs, which is 0 once it has ended normally."""
 
 GPUS = ("/dev/nvidia", "/dev/kfd", "/dev/dri")
@@ -65,16 +66,6 @@ CODES = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "bool": "
 
 class LimitError(Exception):
     """Raised if a result is larger than an answer may be."""
-
-
-class NullContext:
-    """A context manager that does nothing."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        pass
 
 
 class Session:
@@ -158,10 +149,8 @@ class Session:
         if collecting:
             gc.enable()
         while regions:
-            try:
+            with suppress(self.caught):  # type: ignore[arg-type]
                 regions.pop().__exit__(None, None, None)
-            except self.caught:
-                pass
         return answers
 
     def take(self, step: Sequence[Json], names: Names, regions: List[Any]) -> Json:
@@ -187,7 +176,7 @@ class Session:
             bound(body, names)
             del names[body]
         elif kind == "enter":
-            regions.append(NullContext())
+            regions.append(nullcontext())
             region = self.call(body, names)
             region.__enter__()
             regions[-1] = region
@@ -594,10 +583,8 @@ class Server:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for module in hello.get("preload", []):
-                try:
+                with suppress(Exception):  # another version of the library has no such module
                     __import__(module)
-                except Exception:  # another version of the library has no such module
-                    pass
         if self.apart:
             self.session.set_apart()
         self.limit = sys.getrecursionlimit()  # some libraries raise it when they are imported
@@ -669,26 +656,22 @@ def limit_memory(allowed: int | None) -> None:
     """Limit the growth of the address space to ``allowed`` bytes, if the system supports this."""
     if not allowed:
         return
-    try:
+    with suppress(ImportError, OSError, ValueError):
         import resource
 
         with open("/proc/self/statm") as file:
             held = int(file.read().split()[0]) * resource.getpagesize()
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (held + allowed, hard))
-    except (ImportError, OSError, ValueError):
-        pass
 
 
 def die_with_parent() -> None:
     """Have Linux kill this process when the process that started it ends."""
-    try:
+    with suppress(Exception):
         import ctypes
         import signal
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    except Exception:
-        pass
 
 
 def main() -> None:

@@ -15,12 +15,13 @@ import select
 import signal
 import sys
 import time
+from contextlib import suppress
 from mmap import mmap
-from struct import pack_into
+from struct import calcsize, pack_into
 from typing import Dict, List
 
 PR_SET_CHILD_SUBREAPER = 36
-PID, ERRNO = 8, 12
+PID, ERRNO = calcsize("<II"), calcsize("<III")
 """Offsets in MARKS of the ID of the process that runs programs, and of the error number if it could not be started."""
 
 SECONDS_TO_END = 5.0
@@ -29,12 +30,10 @@ SECONDS_TO_END = 5.0
 
 def adopt_orphans() -> None:
     """Make this process the parent of all descendants whose parent ends."""
-    try:
+    with suppress(Exception):
         import ctypes
 
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    except Exception:
-        pass
 
 
 def started(marks: mmap, command: List[str]) -> int:
@@ -84,19 +83,15 @@ def end_all(runner: int) -> None:
     """Kill the runner's session and every descendant, until none is left or the time is up."""
     deadline = time.monotonic() + SECONDS_TO_END
     while time.monotonic() < deadline:
-        try:
+        with suppress(OSError):
             os.killpg(runner, signal.SIGKILL)
-        except OSError:
-            pass
         try:
             os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return
         for pid in descendants():
-            try:
+            with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass
         reaped(runner)
         time.sleep(0.002)
 

@@ -18,9 +18,9 @@ from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine_names import shipped_engines
 from refgrad.native.languages import LANGUAGES, Language
+from refgrad.native.process import FILLED
 from refgrad.native.statements import statement_row
 from refgrad.native.text import plain_line
-from refgrad.native.unwritten import FILLED
 from refgrad.report.document import Report
 from refgrad.report.findings.languages import Printed, program
 from refgrad.report.findings.python import python_program

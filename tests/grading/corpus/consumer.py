@@ -12,7 +12,7 @@ from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
 from refgrad.scenario import Scenario
-from refgrad.scenario.schema import SCHEMA_NAME
+from refgrad.scenario.scenario import SCHEMA_NAME
 
 Entry = Mapping[str, Any]
 

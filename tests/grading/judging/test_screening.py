@@ -10,7 +10,7 @@ from refgrad.grading.judging.screening import _gradients_agree, _is_simple, _per
 from refgrad.native.engine import Engine
 from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario, ZeroGrad
 from refgrad.scenario.formats import FLOAT64
-from refgrad.scenario.steps.kinds import Apply
+from refgrad.scenario.kinds import Apply
 from tests.grading.broken import bench
 
 ENTRIES = 5003

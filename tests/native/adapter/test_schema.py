@@ -1,36 +1,71 @@
-"""The published schema of engine files is that of the table of fields, and the engines of refgrad satisfy it."""
+"""The schema of engine files lists what the code accepts, and the engines of refgrad satisfy it."""
 
 from __future__ import annotations
 
-import json
 import tomllib
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import jsonschema_rs
 import pytest
 from jsonschema_rs import Draft202012Validator
 
+from refgrad.documents import schema_of
+from refgrad.lifecycle import ErrorKind, Policy
+from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.native.adapter.adapter import KINDS
+from refgrad.native.adapter.fields import SCHEMAS, rows
+from refgrad.native.adapter.files import FILE_FIELDS, file_fields
+from refgrad.native.languages import LANGUAGES
+from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.kinds import WRITES
 from refgrad.specification import specs_directory
-from tests.native.adapter.engine_schema import engine_schema, schema_text
 
-PUBLISHED = specs_directory() / "schema" / "engine.schema.json"
+SCHEMA = schema_of("engine")
 FILES = sorted((specs_directory() / "engines").rglob("*.toml"))
 
 
-def test_the_published_schema_is_that_of_the_fields() -> None:
-    assert PUBLISHED.read_text(encoding="utf-8") == schema_text(), (
-        "write the file again: python -m tests.native.adapter.engine_schema > specs/schema/engine.schema.json"
-    )
+def test_the_schema_has_the_fields_of_engine_files_and_of_adapters() -> None:
+    assert SCHEMAS.keys() == {*FILE_FIELDS, *rows(TapeAdapter), *rows(FunctionalAdapter)} - {"aliases"}
+
+
+@pytest.mark.parametrize(
+    ("listed", "known"),
+    [
+        (SCHEMAS["kind"]["enum"], [*KINDS, "family"]),
+        (SCHEMAS["language"]["enum"], [name for name, language in LANGUAGES.items() if language.runner]),
+        (SCHEMAS["runner"]["properties"]["printer"]["enum"], LANGUAGES),
+        (SCHEMAS["dtype"]["enum"], FORMATS),
+        (SCHEMAS["dtypes"]["items"]["enum"], FORMATS),
+        (SCHEMAS["coarser"]["additionalProperties"]["enum"], FORMATS),
+        (SCHEMAS["errors"]["properties"], get_args(ErrorKind)),
+        (SCHEMAS["policy"]["properties"], get_type_hints(Policy)),
+        (SCHEMAS["in_place"]["properties"], WRITES),
+        (SCHEMAS["in_place_at"]["properties"], WRITES),
+    ],
+)
+def test_the_schema_lists_what_the_code_knows(listed: Any, known: Any) -> None:
+    assert list(listed) == list(known)
+
+
+@pytest.mark.parametrize(("name", "kind"), get_type_hints(Policy).items())
+def test_the_schema_lists_the_values_of_a_policy(name: str, kind: Any) -> None:
+    assert SCHEMAS["policy"]["properties"][name] == {"enum": list(get_args(kind))}
+
+
+def test_an_engine_file_has_no_field_that_only_the_other_kind_of_engine_has() -> None:
+    refused = {rule["if"]["properties"]["kind"]["const"]: set(rule["then"]["properties"]) for rule in SCHEMA["allOf"]}
+    assert refused == {kind: SCHEMAS.keys() - file_fields(kind).keys() for kind in KINDS}
 
 
 def test_the_schema_is_one_of_json_schema() -> None:
-    jsonschema_rs.meta.validate(engine_schema())
+    jsonschema_rs.meta.validate(SCHEMA)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_engine_and_family_satisfies_the_published_schema(path: Path) -> None:
     document = tomllib.loads(path.read_text(encoding="utf-8"))
-    Draft202012Validator(json.loads(PUBLISHED.read_text(encoding="utf-8"))).validate(document)
+    Draft202012Validator(SCHEMA).validate(document)
     assert document["name"] == path.stem
     assert (document["kind"] == "family") == (path.parent.name == "families")
 
@@ -51,4 +86,4 @@ def test_every_engine_and_family_satisfies_the_published_schema(path: Path) -> N
     ],
 )
 def test_the_schema_refuses_what_no_engine_file_may_hold(document: object) -> None:
-    assert not Draft202012Validator(engine_schema()).is_valid(document)
+    assert not Draft202012Validator(SCHEMA).is_valid(document)

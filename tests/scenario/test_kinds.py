@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import pytest
 
+from refgrad.documents import schema_of
 from refgrad.operators import operator_table
-from refgrad.scenario import Scenario, ScenarioError, Step, parse, schema
+from refgrad.scenario import Scenario, ScenarioError, Step, parse
 from refgrad.scenario import scenario as text
-from refgrad.scenario.steps.codecs import TENSOR, Scope, or_none
-from refgrad.scenario.steps.kinds import STEPS, Definition, Vocabulary
-from refgrad.scenario.steps.step import Form
+from refgrad.scenario.codecs import TENSOR, Scope, or_none
+from refgrad.scenario.kinds import STEPS, Definition, Vocabulary
+from refgrad.scenario.step import Form
 
 EVERY_KIND = """\
 x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad
@@ -50,10 +51,9 @@ class Forget(Step):
         scope.names.remove(self.name)
 
 
-def test_one_class_and_one_entry_in_the_table_make_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    extended = Vocabulary((*STEPS, Forget))
-    for module in (text, schema):
-        monkeypatch.setattr(module, "VOCABULARY", extended)
+def test_a_class_with_an_entry_in_the_table_and_one_in_the_schema_makes_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "VOCABULARY", Vocabulary((*STEPS, Forget)))
+    monkeypatch.setitem(schema_of("scenario")["$defs"], "forget", {"required": ["step", "name", "other"]})
     scenario = parse("x = leaf float64[] {1}\nforget x\nx = leaf float64[] {2}\ny = exp x\nforget y for x\n")
     assert scenario.steps[1] == Forget("x")
     assert scenario.steps[4] == Forget("y", "x")

@@ -9,9 +9,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 from refgrad.errors import suggestion
 from refgrad.operators import Operator
 from refgrad.scenario.attributes import AttributeValue
-from refgrad.scenario.constants import Constant
-from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.steps.codecs import (
+from refgrad.scenario.codecs import (
     ARGUMENTS,
     ATTRIBUTES,
     CONSTANT,
@@ -32,7 +30,9 @@ from refgrad.scenario.steps.codecs import (
     one_of,
     or_none,
 )
-from refgrad.scenario.steps.step import Form, Step
+from refgrad.scenario.constants import Constant
+from refgrad.scenario.errors import ScenarioError, quoted
+from refgrad.scenario.step import Form, Step
 
 OUTPUT: Final = called(TENSOR, "the output's name")
 Readable: TypeAlias = Literal["grad", "value", "requires_grad", "is_leaf", "recorded", "hook"]

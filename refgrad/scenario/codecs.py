@@ -1,4 +1,7 @@
-"""Codecs: how one field of a step is validated, read from a line and written to it, converted to JSON, and renamed."""
+"""Codecs: how one field of a step is validated, read from a line and written to it, converted to JSON, and renamed.
+
+`specs/schema/scenario.schema.json` describes the JSON of every field.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,6 @@ class Scope:
         self.depth -= 1
 
 
-Schema: TypeAlias = Mapping[str, Any]
 Names: TypeAlias = Mapping[str, str]
 
 
@@ -118,8 +120,6 @@ def no_rule(_scope: Scope, _value: Any) -> None:
 class Codec:
     """The codec of one kind of field. Its text and its JSON each represent all of a value."""
 
-    schema: Schema
-    """JSON Schema of an encoded value."""
     read: Callable[[Cursor], Any]
     """Read the text of a value."""
     write: Callable[[Any], str] = str
@@ -144,8 +144,8 @@ class Codec:
     """Value of a part of the line that is left out."""
     required: bool = True
     """True if the JSON form has the member even where the value is ``absent``."""
-    members: Mapping[str, Schema] | None = None
-    """Members of an encoded value if they are members of the step itself, or None if the value is one member."""
+    spread: bool = False
+    """True if the members of an encoded value are members of the step itself."""
 
 
 def or_none(codec: Codec) -> Codec:
@@ -156,7 +156,6 @@ def or_none(codec: Codec) -> Codec:
 
     return replace(
         codec,
-        schema={"oneOf": [{"type": "null"}, codec.schema]},
         types=(*codec.types, NoneType) if codec.types else (),
         kept=unless_none(codec.kept),
         encode=unless_none(codec.encode),
@@ -180,7 +179,7 @@ def one_of(noun: str, words: Sequence[str]) -> Codec:
             raise ScenarioError(f"{quoted(word)} is no {noun}: write {alternatives(words)}")
         return word
 
-    return Codec({"enum": list(words)}, read=lambda cursor: cursor.take(alternatives(words)), kept=chosen)
+    return Codec(read=lambda cursor: cursor.take(alternatives(words)), kept=chosen)
 
 
 def _identifier(name: Any) -> Any:
@@ -194,7 +193,7 @@ def _finite(number: Any) -> Any:
     return number
 
 
-WORD: Final = Codec({"$ref": "#/$defs/name"}, read=lambda cursor: cursor.take_identifier("a name"), kept=_identifier)
+WORD: Final = Codec(read=lambda cursor: cursor.take_identifier("a name"), kept=_identifier)
 """Codec of an identifier that is the name of no tensor and no hook."""
 NAME: Final = replace(WORD, renamed=lambda name, names: names.get(name, name))
 TENSOR: Final = replace(NAME, uses=lambda name: (name,))
@@ -203,23 +202,21 @@ NEW_TENSOR: Final = replace(NAME, define=Scope.define)
 HOOK: Final = replace(NAME, check=Scope.use_hook)
 NEW_HOOK: Final = replace(NAME, define=Scope.define_hook)
 
-FLAG: Final = Codec({"type": "boolean"}, read=lambda _: True, write=lambda _: "", types=(bool,), absent=False)
+FLAG: Final = Codec(read=lambda _: True, write=lambda _: "", types=(bool,), absent=False)
 """Codec of a part of the line that consists of words only: True if it is present."""
-TRUE_FLAG: Final = replace(FLAG, schema={"const": True}, required=False)
+TRUE_FLAG: Final = replace(FLAG, required=False)
 """Codec of a flag that the JSON form has only if it is True."""
 
 CONSTANT: Final = Codec(
-    {"$ref": "#/$defs/constant"},
     read=Constant.from_text,
     write=Constant.to_text,
     types=(Constant,),
     encode=Constant.to_json,
     decode=Constant.from_json,
 )
-SPREAD_CONSTANT: Final = replace(CONSTANT, members=Constant.fields)
+SPREAD_CONSTANT: Final = replace(CONSTANT, spread=True)
 """Codec of a constant whose dtype, shape and values are members of the step itself."""
 FACTOR: Final = Codec(
-    {"$ref": "#/$defs/number"},
     read=lambda cursor: read_float(cursor.take("a factor")),
     write=write_float,
     types=(float,),
@@ -248,7 +245,6 @@ def _identifiers(names: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 ARGUMENTS: Final = Codec(
-    {"type": "array", "items": NAME.schema},
     read=_read_arguments,
     write=" ".join,
     types=(tuple,),
@@ -282,7 +278,6 @@ def _sorted(attributes: Attributes) -> Attributes:
 
 
 ATTRIBUTES: Final = Codec(
-    {"type": "object", "propertyNames": NAME.schema, "additionalProperties": {"$ref": "#/$defs/attribute"}},
     read=_read_attributes,
     write=lambda attributes: " ".join(f"{name}={write_value(value)}" for name, value in attributes),
     types=(tuple,),
@@ -330,16 +325,6 @@ def _check_tangent(scope: Scope, leaf: str, tangent: Constant) -> None:
 
 
 TANGENTS: Final = Codec(
-    {
-        "type": "array",
-        "minItems": 1,
-        "items": {
-            "type": "object",
-            "properties": {"leaf": NAME.schema, "tangent": CONSTANT.schema},
-            "required": ["leaf", "tangent"],
-            "additionalProperties": False,
-        },
-    },
     read=_read_tangents,
     write=lambda tangents: " ".join(f"{leaf} {tangent.to_text()}" for leaf, tangent in tangents),
     kept=_tangents,
@@ -361,7 +346,6 @@ def _index(index: Any) -> Any:
 
 
 INDEX: Final = Codec(
-    {"$ref": "#/$defs/attribute"},
     read=read_value,
     write=write_value,
     kept=_index,

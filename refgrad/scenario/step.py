@@ -16,14 +16,14 @@ words of the form: "zero_grad" for `zero grad NAME [to zeros]`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, ClassVar, Final, Self
 
+from refgrad.scenario.codecs import FLAG, NEW_TENSOR, Codec, Scope, no_names, no_rule
 from refgrad.scenario.errors import check_type
-from refgrad.scenario.steps.codecs import FLAG, NEW_TENSOR, Codec, Schema, Scope, no_names, no_rule
 from refgrad.scenario.tokens import Cursor, tokenize
 
 _PART: Final = re.compile(r"\[[^]]+\]|[^][A-Z]*[A-Z]+|[^][A-Z]+")
@@ -118,19 +118,6 @@ class Form:
         checks += [(field, codec.define) for field, codec in self.fields.items()]
         return tuple((field, rule) for field, rule in checks if rule is not no_rule)
 
-    @property
-    def members(self) -> Mapping[str, Schema]:
-        """JSON Schemas of all members except "step"."""
-        members: dict[str, Schema] = {}
-        for field, codec in self.fields.items():
-            members |= {field: codec.schema} if codec.members is None else codec.members
-        return members
-
-    @property
-    def optional(self) -> frozenset[str]:
-        """Members that the JSON form may lack."""
-        return frozenset(field for field, codec in self.fields.items() if not codec.required)
-
     def write(self, step: object) -> str:
         """Return the line of a step, without a newline."""
         return " ".join(filter(None, (part.write(step) for part in self.parts)))
@@ -149,25 +136,24 @@ class Form:
             value = getattr(step, field)
             if codec.required or value is not codec.absent:
                 encoded = codec.encode(value)
-                members |= {field: encoded} if codec.members is None else encoded
+                members |= encoded if codec.spread else {field: encoded}
         return members
 
     def decode(self, members: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields for the members that `encode` returns, which must satisfy the schema."""
-        return dict(self._decoded(members))
-
-    def _decoded(self, members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        values: dict[str, Any] = {}
         for field, codec in self.fields.items():
-            if codec.members is not None:
-                yield field, codec.decode(members)
+            if codec.spread:
+                values[field] = codec.decode(members)
             else:
-                yield field, codec.decode(members[field]) if field in members else codec.absent
+                values[field] = codec.decode(members[field]) if field in members else codec.absent
+        return values
 
 
 class Step:
     """One action of a scenario: a frozen dataclass that validates its fields, with a text and a JSON form.
 
-    A kind of step is a subclass listed in `refgrad.scenario.steps.kinds.STEPS`, whose ``form`` defines the text of its
+    A kind of step is a subclass listed in `refgrad.scenario.kinds.STEPS`, whose ``form`` defines the text of its
     fields. A subclass overrides :meth:`check` if it is valid only under further conditions than the names that it uses,
     or if it changes the scope by more than a name.
     """
