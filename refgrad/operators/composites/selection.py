@@ -32,12 +32,16 @@ def gather(positions: Positions, *, axis: int, indices: Any) -> Positions:
     if positions.ndim == 0:
         return positions[..., None].take(chosen)
     axis %= positions.ndim
-    required(
-        all(n <= m for i, (n, m) in enumerate(zip(chosen.shape, positions.shape, strict=True)) if i != axis),
-        "there are more lines of indices than of entries",
-    )
-    fewer = tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(chosen.shape))
-    return np.take_along_axis(positions[fewer], chosen, axis)
+    return np.take_along_axis(_first_lines(positions, chosen, axis), chosen, axis)
+
+
+def _first_lines(positions: Positions, chosen: Positions, axis: int) -> Positions:
+    """Return as many lines along ``axis`` as ``chosen`` has. Raises ValueError if there are fewer."""
+    fewer = [slice(n) for n in chosen.shape]
+    fewer[axis] = slice(None)
+    fits = all(n <= m for i, (n, m) in enumerate(zip(chosen.shape, positions.shape, strict=True)) if i != axis)
+    required(fits, "there are more lines of indices than of entries")
+    return positions[tuple(fewer)]
 
 
 def index_select(positions: Positions, *, axis: int, indices: tuple[int, ...]) -> Positions:
@@ -186,11 +190,7 @@ def along_axis(x: Positions, source: Positions, *, axis: int, indices: Any) -> t
     required(chosen.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
     if x.ndim == 0:
         x, source, chosen = x.reshape(1), source.reshape(1), chosen.reshape(1)
-    lines = tuple(slice(None) if i == axis % x.ndim else slice(n) for i, n in enumerate(chosen.shape))
-    target = x[lines]
-    fits = all(n == m for i, (n, m) in enumerate(zip(target.shape, chosen.shape, strict=True)) if i != axis % x.ndim)
-    required(fits, "there are more lines of indices than of entries")
-    return np.take_along_axis(target, chosen, axis), source
+    return np.take_along_axis(_first_lines(x, chosen, axis % x.ndim), chosen, axis), source
 
 
 def rows(x: Positions, source: Positions, *, axis: int, indices: tuple[int, ...]) -> tuple[Positions, Positions]:
