@@ -348,8 +348,8 @@ class _RowReader:
             if unknown := formula.names - names:
                 raise self.error(f"{formula.source!r} uses {min(unknown)!r}")
         needed = operator.differentiable_arguments
-        for what, given in (("partial", operator.partials), ("sample range", operator.samples)):
-            if set(given) != set(needed):
+        for what, entries in (("partial", operator.partials), ("sample range", operator.samples)):
+            if set(entries) != set(needed):
                 raise self.error(f"needs a {what} for each of {list(needed)}")
 
     def expression(self, source: str | None) -> Formula | None:
