@@ -17,30 +17,7 @@ import numpy as np
 
 from refgrad.engine import autograd
 from refgrad.engine.autograd import grad
-from refgrad.engine.functions.creation import (
-    arange,
-    as_tensor,
-    discrete_functions,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    manual_seed,
-    ones,
-    ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
-    tensor,
-    zeros,
-    zeros_like,
-)
+from refgrad.engine.functions import creation
 from refgrad.engine.functions.methods import composite_functions, install_methods, spelled_functions
 from refgrad.engine.graph.sweep import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
@@ -50,50 +27,11 @@ from refgrad.engine.replay.recorded import record
 from refgrad.operators import operator_table
 
 __all__ = [
-    "Tensor",
-    "arange",
-    "as_tensor",
-    "autograd",
-    "bool",
-    "double",
-    "draw",
-    "empty",
-    "empty_like",
-    "enable_grad",
-    "eye",
-    "float16",
-    "float32",
-    "float64",
-    "from_numpy",
-    "full",
-    "full_like",
-    "grad",
-    "half",
-    "inf",
-    "int32",
-    "int64",
-    "is_grad_enabled",
-    "linspace",
-    "long",
-    "manual_seed",
-    "nan",
-    "no_grad",
-    "ones",
-    "ones_like",
-    "pi",
-    "print_graph",
-    "rand",
-    "rand_like",
-    "randint",
-    "randn",
-    "randn_like",
-    "randperm",
-    "record",
+    "Tensor", "autograd", "bool", "double", "draw", "enable_grad", "float16", "float32", "float64", "grad", "half",
+    "inf", "int32", "int64", "is_grad_enabled", "long", "nan", "no_grad", "pi", "print_graph", "record",
     "set_grad_enabled",
-    "tensor",
-    "zeros",
-    "zeros_like",
-]
+]  # fmt: skip
+__all__ += creation.__all__
 
 float16 = half = np.dtype(np.float16)
 float32 = np.dtype(np.float32)
@@ -104,9 +42,9 @@ bool = np.dtype(np.bool_)
 
 _operators = record_operators(operator_table())
 _spelled = spelled_functions(operator_table(), _operators)
-_functions = {**discrete_functions(), **_spelled, **composite_functions(_spelled)}
+_functions = {**creation.discrete_functions(), **_spelled, **composite_functions(_spelled)}
 install_methods(Tensor, _operators, _functions)
-globals().update(_functions)
+globals().update(_functions, **{name: getattr(creation, name) for name in creation.__all__})
 
 
 def __getattr__(name: str) -> Any:

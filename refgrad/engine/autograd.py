@@ -125,13 +125,17 @@ def _pending(outputs: list[Tensor], seeds: list[Tensor | None], recorded: bool) 
     for position, output in enumerate(outputs):
         if output.node is None:
             raise RuntimeError(errors.NO_GRAD_FN)
-        seed = _seed(output, seeds[position] if seeds else None, position)
+        seed = seed_tensor(output, seeds[position] if seeds else None, position)
         cotangent = seed if recorded else seed.array
         pending[output.node] = pending[output.node] + cotangent if output.node in pending else cotangent
     return pending
 
 
-def _seed(output: Tensor, seed: Any, position: int) -> Tensor:
+def seed_tensor(output: Tensor, seed: Any, position: int) -> Tensor:
+    """Return the seed of an output in the output's dtype: one if there is none and the output is a single number.
+
+    ``position`` counts the outputs, for messages. Raises RuntimeError if a seed is missing or has another shape.
+    """
     if seed is None:
         if output.numel() != 1:
             raise RuntimeError(errors.not_scalar(output.shape))

@@ -54,8 +54,11 @@ class DrawnNode:
 
 
 @dataclass(frozen=True)
-class DrawnGraph:
-    """The graph of a tensor: leaves first, then nodes in the order of recording, the tensor's own entry last."""
+class Drawing:
+    """The graph of a tensor: leaves first, then nodes in the order of recording, the tensor's own entry last.
+
+    ``dot`` is its text in the language of Graphviz.
+    """
 
     entries: tuple[DrawnNode, ...]
 
@@ -70,11 +73,6 @@ class DrawnGraph:
             f"{_count(len(saved), 'saved array', 'saved arrays')} of {readable(sum(saved.values()))}"
             + (f", {_count(freed, 'node', 'nodes')} freed" if freed else "")
         )
-
-
-@dataclass(frozen=True)
-class Drawing(DrawnGraph):
-    """A graph as a picture. ``dot`` is its text in the language of Graphviz."""
 
     @cached_property
     def dot(self) -> str:
@@ -147,7 +145,7 @@ def graph_text(tensor: Tensor, limit: int | None = MOST_LINES) -> str:
     same column, several as branches. A node that is used several times is printed in full once, and by name after that.
     At most ``limit`` lines of nodes are printed (None prints all).
     """
-    graph = DrawnGraph(_entries(tensor))
+    graph = Drawing(_entries(tensor))
     lines: list[str] = []
     for line in _lines(graph.entries):
         if limit is not None and len(lines) >= limit:

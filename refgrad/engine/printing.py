@@ -64,10 +64,8 @@ def _layout(entries: np.ndarray[Any, Any]) -> _Layout:
 
 def _float_format(deciding: np.ndarray[Any, Any]) -> Callable[[float], str]:
     """Return the notation for floats, given those that are neither zero nor infinite nor NaN."""
-    if not deciding.size:
-        return lambda entry: f"{entry:.0f}." if np.isfinite(entry) else str(entry)
     sizes = np.abs(deciding).astype(np.float64)
-    largest, smallest = sizes.max(), sizes.min()
+    largest, smallest = sizes.max(initial=0.0), sizes.min(initial=np.inf)
     whole = bool(np.all(sizes == np.ceil(sizes)))
     wide = largest / smallest > RATIO or largest > LARGE
     if wide or (not whole and smallest < SMALL):

@@ -153,8 +153,7 @@ SMALL: Final = 64
 def numpy_function(operator: Operator) -> Callable[..., Any]:
     """Return an operator that is not a composite as a function of numpy arrays, with its attributes as keywords."""
     if operator.structure is not None:
-        forward = operator.structure.forward
-        return lambda *arrays, **attributes: forward(np, *arrays, **attributes)
+        return operator.structure.forward(np)
     assert operator.forward is not None
     return operator.forward.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
 

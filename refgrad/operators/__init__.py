@@ -5,17 +5,6 @@ from refgrad.operators.operator import Composite, Operators, RecordedNode, Struc
 from refgrad.operators.table import Argument, Attribute, Edge, Operator, OperatorError, load_operators, operator_table
 
 __all__ = [
-    "Argument",
-    "Attribute",
-    "Composite",
-    "Edge",
-    "Formula",
-    "FormulaError",
-    "Operator",
-    "OperatorError",
-    "Operators",
-    "RecordedNode",
-    "Structure",
-    "load_operators",
-    "operator_table",
-]
+    "Argument", "Attribute", "Composite", "Edge", "Formula", "FormulaError", "Operator", "OperatorError", "Operators",
+    "RecordedNode", "Structure", "load_operators", "operator_table",
+]  # fmt: skip

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from refgrad.operators.expression import COMPARISONS, Formula, FormulaError, is_exact
@@ -35,15 +35,12 @@ def differentiate(
     the functions, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then,
     otherwise)``, whose branches are tuples of value and partials or functions that return such a tuple.
     """
-    source = value_and_partials(formula, arguments, parameters)
-    namespace = dict(system)
-    exec(compile(source, f"<derivative of {formula.source}>", "exec"), namespace)
-    return namespace["derivative"]  # type: ignore[no-any-return]
+    return compiled(value_and_partials(formula, arguments, parameters), formula, system)
 
 
 def differentiate_along(
     formula: Formula, arguments: tuple[str, ...], moving: tuple[str, ...], system: Mapping[str, Any]
-) -> Callable[..., tuple[Any, Any]]:
+) -> Callable[..., tuple[Any, ...]]:
     """Compile ``formula`` to a function that returns its value and its derivative along a line.
 
     It takes ``arguments``, and the speed of each argument in ``moving`` as a keyword ``NAME_speed``. Where a branch is
@@ -54,9 +51,13 @@ def differentiate_along(
     result = block.visit(formula.tree, environment)
     body = "\n".join([*block.lines, f"return {result.value}, {result.partials[0]}"])
     signature = ", ".join([*arguments, "*", *(f"{name}_speed" for name in moving)])
-    source = f"def derivative({signature}):\n{_indented(body)}\n"
+    return compiled(f"def derivative({signature}):\n{_indented(body)}\n", formula, system)
+
+
+def compiled(source: str, formula: Formula, system: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
+    """Return the function ``derivative`` that ``source``, made from a formula, defines in a number system."""
     namespace = dict(system)
-    exec(compile(source, f"<derivative along a line of {formula.source}>", "exec"), namespace)
+    exec(compile(source, f"<derivative of {formula.source}>", "exec"), namespace)
     return namespace["derivative"]  # type: ignore[no-any-return]
 
 
@@ -131,20 +132,16 @@ class _Block:
     def arithmetic(self, operation: ast.operator, left: _Dual, right: _Dual, exponent: ast.expr) -> _Dual:
         a, b = left.value, right.value
         value = self.name(f"({a}) {INFIX[type(operation)]} ({b})")
+        pairs = zip(left.partials, right.partials, strict=True)
         match operation:
             case ast.Add():
-                partials = [_plus(p, q) for p, q in zip(left.partials, right.partials, strict=True)]
+                partials = [_plus(p, q) for p, q in pairs]
             case ast.Sub():
-                partials = [_plus(p, _minus(q)) for p, q in zip(left.partials, right.partials, strict=True)]
+                partials = [_plus(p, _minus(q)) for p, q in pairs]
             case ast.Mult():
-                partials = [
-                    _plus(_times(p, b), _times(q, a)) for p, q in zip(left.partials, right.partials, strict=True)
-                ]
+                partials = [_plus(_times(p, b), _times(q, a)) for p, q in pairs]
             case ast.Div():
-                partials = [
-                    _over(_plus(p, _minus(_times(q, value))), b)
-                    for p, q in zip(left.partials, right.partials, strict=True)
-                ]
+                partials = [_over(_plus(p, _minus(_times(q, value))), b) for p, q in pairs]
             case _:
                 partials = self.power(left, right, value, exponent)
         return _Dual(value, tuple(self.name(p) for p in partials))
@@ -182,10 +179,7 @@ class _Block:
                 return f"{COMPARISONS[type(operation)]}({a}, {b})"
             case ast.BoolOp(op=operation, values=values):
                 name = "logical_and" if isinstance(operation, ast.And) else "logical_or"
-                result, *rest = [self.condition(value, environment) for value in values]
-                for text in rest:
-                    result = f"{name}({result}, {text})"
-                return result
+                return reduce(lambda a, b: f"{name}({a}, {b})", [self.condition(v, environment) for v in values])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"logical_not({self.condition(operand, environment)})"
         return self.visit(node, environment).value

@@ -11,12 +11,13 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from math import isfinite
+from types import MappingProxyType
 from typing import Any
 
 from refgrad.errors import UserError, shortened
-from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS, PYTHON_FLOATS
+from refgrad.operators.functions.rows import CONSTANTS, FUNCTIONS, PYTHON_FLOATS, FormulaFunction
 
 COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Gt: "greater",
@@ -60,9 +61,8 @@ class Formula:
     @cached_property
     def names(self) -> frozenset[str]:
         """The free variables: names that are neither functions nor constants."""
-        called = {node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call)}  # type: ignore[attr-defined]
-        named = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
-        return frozenset(named - called - CONSTANTS)
+        named = frozenset(node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name))
+        return named - self.functions - CONSTANTS
 
     @cached_property
     def functions(self) -> frozenset[str]:
@@ -96,6 +96,39 @@ class Formula:
         calls = self.folded_calls if system["number"] is float else self.calls
         text = f"lambda {', '.join(parameters)}: {calls}"
         return eval(compile(text, f"<formula {self.source}>", "eval"), dict(system))  # type: ignore[no-any-return]
+
+
+class ColumnError(ValueError):
+    """A column has a function without a row, or lacks one that it does not declare absent; the message names it."""
+
+
+def column(
+    cells: Mapping[str, Any],
+    grammar: Mapping[str, Any],
+    absent: frozenset[str] = frozenset(),
+    rows: Mapping[str, FormulaFunction] = FUNCTIONS,
+) -> Mapping[str, Any]:
+    """Return the functions of all rows in one number system, by name, together with the system's grammar.
+
+    ``cells`` are the system's own implementations; a row without one is compiled from its definition, in the same
+    system. ``grammar`` is what formulas use besides functions: ``number``, ``where``, the comparisons. ``absent`` are
+    the rows that the system does not support.
+
+    Raises ColumnError unless each row has a cell or a definition, or is declared absent.
+    """
+    if unknown := (cells.keys() | absent) - rows.keys():
+        raise ColumnError(f"the column has or lacks {sorted(unknown)}, which is no row")
+    functions = {**grammar, **cells}
+    for name, row in rows.items():
+        if name in cells or name in absent:
+            continue
+        if row.definition is None:
+            raise ColumnError(f"the column lacks {name!r}, which has no definition")
+        definition = Formula(row.definition)
+        if missing := definition.functions - functions.keys():
+            raise ColumnError(f"the column lacks {sorted(missing)}, by which {name!r} is defined")
+        functions[name] = definition.function(row.parameters, functions)
+    return MappingProxyType(functions)
 
 
 def is_exact(text: str) -> bool:
@@ -132,10 +165,7 @@ class _ToCalls(ast.NodeTransformer):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
-        result, *rest = [self.visit(value) for value in node.values]
-        for value in rest:
-            result = _call(name, result, value)
-        return result  # type: ignore[no-any-return]
+        return reduce(partial(_call, name), map(self.visit, node.values))  # type: ignore[no-any-return]
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Not):

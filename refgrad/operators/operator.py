@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
 LARGEST: Final = 2**24
@@ -44,18 +45,24 @@ class RecordedNode(Protocol):
 class Structure:
     """The function and the reverse rule of one structural operator.
 
-    ``forward(system, *arrays, **attributes)`` returns an array; ``system`` has ``maximum`` and ``minimum`` as functions
-    with a method ``reduce``. ``vjp(ops, cotangent, node)`` returns one cotangent per argument, each of the argument's
-    shape. It is built from operators only (``ops.sum``, ``ops.matmul`` …), so the rule can itself be differentiated.
+    ``function(*arrays, **attributes)`` returns an array. If it is ``by_system``, the number system precedes the arrays;
+    it has ``maximum`` and ``minimum`` as functions with a method ``reduce``. ``vjp(ops, cotangent, node)`` returns one
+    cotangent per argument, each of the argument's shape. It is built from operators only (``ops.sum``, ``ops.matmul``
+    …), so the rule can itself be differentiated.
     ``saves`` names the values that the rule for an argument needs: {argument: (value, …)}.
     ``size(*shapes, **attributes)`` returns an upper bound on the number of entries of the result. It is needed only if
     a result may have more entries than the arguments.
     """
 
-    forward: Callable[..., Any]
+    function: Callable[..., Any]
     vjp: Callable[[Any, Any, RecordedNode], Cotangents]
     saves: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     size: Callable[..., int] | None = None
+    by_system: bool = False
+
+    def forward(self, system: Any) -> Callable[..., Any]:
+        """Return the function of arrays of a number system, with attributes by name."""
+        return partial(self.function, system) if self.by_system else self.function
 
 
 def refuse_size(entries: int, most: int = LARGEST) -> None:

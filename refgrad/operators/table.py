@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
-from refgrad.operators.composites import COMPOSITES
+from refgrad.operators.composites import composite
 from refgrad.operators.expression import Formula, FormulaError
 from refgrad.operators.operator import Composite, Structure
 from refgrad.operators.structures import STRUCTURES
@@ -22,7 +22,8 @@ from refgrad.specification import specs_directory
 def signature(operator: Operator) -> str:
     """Return the arguments and attributes, as ``(x, axis=None, keepdims=False)``."""
     arrays = [f"*{argument.name}" if argument.variadic else argument.name for argument in operator.arguments]
-    return f"({', '.join(arrays + [_attribute(attribute) for attribute in operator.attributes])})"
+    attributes = [each.name if each.required else f"{each.name}={each.default}" for each in operator.attributes]
+    return f"({', '.join(arrays + attributes)})"
 
 
 def domain(operator: Operator) -> str:
@@ -41,10 +42,6 @@ def edge(row: Edge) -> str:
 
 def _end(end: float | str) -> str:
     return end if isinstance(end, str) else f"{end:g}"
-
-
-def _attribute(attribute: Attribute) -> str:
-    return attribute.name if attribute.required else f"{attribute.name}={attribute.default}"
 
 
 Operands = Literal["any", "broadcast", "matmul", "same", "join", "pattern"]
@@ -270,7 +267,11 @@ def load_operators(directory: Path) -> Mapping[str, Operator]:
         for name, row in read_toml(path, "operators", OperatorError).items():
             if name in table:
                 raise OperatorError(f"{path}: {name}: the operator is already in {table[name].family}.toml")
-            table[name] = _RowReader(path, name, row).operator()
+            reader = _RowReader(path, name, row)
+            try:
+                table[name] = reader.operator()
+            except FormulaError as error:
+                raise reader.error(str(error)) from error
     return MappingProxyType(table)
 
 
@@ -299,12 +300,12 @@ class _RowReader:
             formula=self.expression(self.row.get("formula")),
             forward=self.expression(forward),
             rounding=self.expression(self.row.get("rounding", forward)),
-            partials=MappingProxyType({k: self.required(v) for k, v in self.row.get("partials", {}).items()}),
+            partials=MappingProxyType({k: Formula(v) for k, v in self.row.get("partials", {}).items()}),
             domain=self.expression(self.row.get("domain")),
             samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
             stress_values=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("beyond", {}).items()}),
             structure=STRUCTURES.get(self.name),
-            composite=COMPOSITES.get(self.name),
+            composite=None if "formula" in self.row or self.name in STRUCTURES else composite(self.name),
             batching=self.row.get("batching", "loop"),
             edges=tuple(self.edges()),
             exceptional=self.exceptional(),
@@ -341,25 +342,18 @@ class _RowReader:
 
     def check_formulas(self, operator: Operator) -> None:
         allowed = {*operator.argument_names, *operator.attribute_names}
-        for expression in (operator.formula, operator.forward, operator.rounding, operator.domain):
-            if expression is not None and expression.names - allowed:
-                raise self.error(f"{expression.source!r} uses {min(expression.names - allowed)!r}")
-        if set(operator.partials) != set(operator.differentiable_arguments):
-            raise self.error(f"needs a partial for each of {list(operator.differentiable_arguments)}")
-        for expression in operator.partials.values():
-            if expression.names - allowed - {"out"}:
-                raise self.error(f"{expression.source!r} uses {min(expression.names - allowed - {'out'})!r}")
-        if set(operator.samples) != set(operator.differentiable_arguments):
-            raise self.error(f"needs a sample range for each of {list(operator.differentiable_arguments)}")
-
-    def required(self, source: str) -> Formula:
-        try:
-            return Formula(source)
-        except FormulaError as error:
-            raise self.error(str(error)) from error
+        computed = (operator.formula, operator.forward, operator.rounding, operator.domain)
+        stated = [(formula, allowed) for formula in computed if formula is not None]
+        for formula, names in [*stated, *((partial, allowed | {"out"}) for partial in operator.partials.values())]:
+            if unknown := formula.names - names:
+                raise self.error(f"{formula.source!r} uses {min(unknown)!r}")
+        needed = operator.differentiable_arguments
+        for what, entries in (("partial", operator.partials), ("sample range", operator.samples)):
+            if set(entries) != set(needed):
+                raise self.error(f"needs a {what} for each of {list(needed)}")
 
     def expression(self, source: str | None) -> Formula | None:
-        return None if source is None else self.required(source)
+        return None if source is None else Formula(source)
 
     def argument(self, text: str) -> Argument:
         name, _, dtype = text.partition(":")
@@ -367,12 +361,10 @@ class _RowReader:
 
     def attributes(self) -> Iterator[Attribute]:
         for name, declared in self.row.get("attributes", {}).items():
-            if isinstance(declared, str):
-                yield Attribute(name, declared)  # type: ignore[arg-type]
-            else:
-                default = None if declared.get("default") == "none" else declared.get("default", REQUIRED)
-                bounds, options = declared.get("bounds", (0, 0)), declared.get("options", ())
-                yield Attribute(name, declared["type"], default, tuple(bounds), tuple(options))
+            stated: Mapping[str, Any] = {"type": declared} if isinstance(declared, str) else declared
+            default = None if stated.get("default") == "none" else stated.get("default", REQUIRED)
+            bounds, options = tuple(stated.get("bounds", (0, 0))), tuple(stated.get("options", ()))
+            yield Attribute(name, stated["type"], default, bounds, options)
 
     def exceptional(self) -> Exceptional:
         declared = self.row.get("exceptional", {"conventions": (), "reason": ""})
@@ -380,13 +372,6 @@ class _RowReader:
 
     def edges(self) -> Iterator[Edge]:
         for edge in self.row.get("edges", []):
-            yield Edge(
-                kind=edge["kind"],
-                where=edge["where"],
-                reason=edge["reason"],
-                examples=tuple(MappingProxyType(dict(point)) for point in edge["examples"]),
-                subdifferential=MappingProxyType({k: (a, b) for k, (a, b) in edge["subdifferential"].items()}),
-                reference=MappingProxyType(dict(edge["reference"])),
-                value=edge.get("value"),
-                nan=edge.get("nan", ""),
-            )
+            stated = MappingProxyType({name: (low, high) for name, (low, high) in edge["subdifferential"].items()})
+            frozen = {"subdifferential": stated, "reference": MappingProxyType(edge["reference"])}
+            yield Edge(**{**edge, **frozen, "examples": tuple(map(MappingProxyType, edge["examples"]))})

@@ -16,17 +16,6 @@ from refgrad.oracles.judgement import (
 )
 
 __all__ = [
-    "Certified",
-    "CertifiedOracle",
-    "Discrepancy",
-    "EntryError",
-    "Judgement",
-    "Violation",
-    "accepted",
-    "answered_by_nan",
-    "directional_derivative",
-    "judge",
-    "limits_met",
-    "undefined_between",
-    "violation",
-]
+    "Certified", "CertifiedOracle", "Discrepancy", "EntryError", "Judgement", "Violation", "accepted",
+    "answered_by_nan", "directional_derivative", "judge", "limits_met", "undefined_between", "violation",
+]  # fmt: skip

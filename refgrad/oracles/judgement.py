@@ -30,7 +30,7 @@ from flint import arb
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, expanded, keywords
 from refgrad.operators import Edge, Formula, Operator, operator_table
 from refgrad.operators.functions.balls import precision
-from refgrad.oracles.certified.certified import Certified, CertifiedOracle
+from refgrad.oracles.certified.certified import Certified, CertifiedOracle, Floats
 from refgrad.oracles.certified.directional import Contributions, directional_derivative, gaps_at_kinks
 from refgrad.oracles.certified.ranged import plain_ball
 from refgrad.scenario import Scenario
@@ -304,12 +304,13 @@ def limits_met(scenario: Scenario) -> tuple[Edge, ...]:
     if not any(_conditions(table[step.operator]) for step in steps):
         return ()
     values = evaluate(plain, Float64())
-    return tuple(
-        edge
-        for step in steps
-        for edge, holds in _conditions(table[step.operator])
-        if _met(holds, table[step.operator], [values[a] for a in step.arguments], keywords(step))
-    )
+    with np.errstate(all="ignore"):
+        return tuple(
+            edge
+            for step in steps
+            for edge, holds in _conditions(table[step.operator])
+            if np.any(holds(*(values[a] for a in step.arguments), **table[step.operator].bind(keywords(step))))
+        )
 
 
 def answered_by_nan(scenario: Scenario, *, at_kink: bool) -> str:
@@ -334,11 +335,6 @@ def undefined_between(oracle: CertifiedOracle, leaf: str, outputs: set[str]) -> 
     return None
 
 
-def _met(holds: Callable[..., Any], operator: Operator, arrays: list[Any], attributes: dict[str, Any]) -> bool:
-    with np.errstate(all="ignore"):
-        return bool(np.any(holds(*arrays, **operator.bind(attributes))))
-
-
 @cache
 def _conditions(operator: Operator) -> tuple[tuple[Edge, Callable[..., Any]], ...]:
     parameters = (*operator.argument_names, *operator.attribute_names)
@@ -349,7 +345,6 @@ def _conditions(operator: Operator) -> tuple[tuple[Edge, Callable[..., Any]], ..
     )
 
 
-Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -460,9 +455,5 @@ def _joined(arrays: list[Floats]) -> Floats:
 
 
 def _split(direction: Floats, shapes: Shapes) -> dict[str, Floats]:
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-    starts = np.concatenate([[0], ends[:-1]])
-    return {
-        name: direction[start:end].reshape(shape)
-        for (name, shape), start, end in zip(shapes.items(), starts, ends, strict=True)
-    }
+    parts = np.split(direction, np.cumsum([int(np.prod(shape)) for shape in shapes.values()])[:-1])
+    return {name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}

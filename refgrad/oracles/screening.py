@@ -29,6 +29,7 @@ import numpy.typing as npt
 from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import differentiate
+from refgrad.operators.functions.balls import taken
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.scenario import Leaf, Scenario
 from refgrad.scenario.formats import FORMATS
@@ -44,7 +45,7 @@ LARGEST_WEIGHT: Final = 2.0
 LEAST_SHARE: Final = 2 / (LEAST_WEIGHT * FEWEST_MISSED)
 """Share of a small entry in the sum: a sum that is off by 2 T does not pass."""
 
-HALF: Final = 0.5
+HALF: Final = 1 / 2
 SMALL: Final = 0.125
 """Fraction of the root mean square of an array below which an entry is small.
 
@@ -75,15 +76,12 @@ class Rounding:
 ROUNDING: Final = Rounding()
 
 
+@dataclass(slots=True, eq=False)
 class Dual:
     """An array and its derivative along the direction, or None if it does not depend on what varies."""
 
-    __slots__ = ("tangent", "value")
-
-    def __init__(self, value: Array, tangent: Array | None) -> None:
-        """Pair a value with its tangent."""
-        self.value = value
-        self.tangent = tangent
+    value: Array
+    tangent: Array | None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,12 +89,11 @@ class Dual:
         return self.value.shape
 
 
+@dataclass(frozen=True, slots=True)
 class Duals:
-    """The number system of values with tangents along one direction."""
+    """The number system of values with tangents along one direction: those of the leaves that vary, in their shapes."""
 
-    def __init__(self, tangents: Mapping[str, Array]) -> None:
-        """Set the tangents of the leaves that vary, each in its leaf's shape."""
-        self.tangents = tangents
+    tangents: Mapping[str, Array]
 
     def leaf(self, leaf: Leaf) -> Dual:
         """Return the array of a leaf with its tangent."""
@@ -142,8 +139,7 @@ def _structural(operator: Operator, arguments: list[Dual], attributes: Mapping[s
 
 
 def _choose(condition: Any, then: Any, otherwise: Any) -> tuple[Any, ...]:
-    branches = [branch if isinstance(branch, tuple) else branch() for branch in (then, otherwise)]
-    return tuple(np.where(condition, a, b) for a, b in zip(*branches, strict=True))
+    return tuple(np.where(condition, a, b) for a, b in zip(taken(then), taken(otherwise), strict=True))
 
 
 @cache
@@ -188,21 +184,20 @@ def weights_by_entry(gradient: Array, choices: np.random.Generator) -> Array:
     """Return random signed weights with which each entry adds about one to the sum, ``LEAST_SHARE`` if it is small."""
     sizes = np.abs(gradient)
     typical = SMALL * math.sqrt(float(np.square(gradient).sum()) / max(gradient.size, 1))
-    reference = np.maximum(sizes, np.minimum(typical, sizes / LEAST_SHARE))
-    return _random_signs(gradient.shape, choices) / np.where(reference == 0, TINY, reference)
+    return _random_weights(np.maximum(sizes, np.minimum(typical, sizes / LEAST_SHARE)), choices)
 
 
 def weights_by_mean(gradient: Array, choices: np.random.Generator) -> Array:
     """Return weights with which an entry that is smaller than the mean of its array adds as much less to the sum."""
     sizes = np.abs(gradient)
-    reference = np.maximum(sizes, sizes.mean() if sizes.size else 0.0)
-    return _random_signs(gradient.shape, choices) / np.where(reference == 0, TINY, reference)
+    return _random_weights(np.maximum(sizes, sizes.mean() if sizes.size else 0.0), choices)
 
 
-def _random_signs(shape: tuple[int, ...], choices: np.random.Generator) -> Array:
-    """Return random numbers from -2 to -1.5 or from 1.5 to 2."""
-    numbers = choices.random(shape)
-    return np.asarray(numbers + np.where(numbers < HALF, -LEAST_WEIGHT - HALF, LEAST_WEIGHT - HALF))
+def _random_weights(reference: Array, choices: np.random.Generator) -> Array:
+    """Return random numbers from -2 to -1.5 or from 1.5 to 2, over ``reference``."""
+    numbers = choices.random(reference.shape)
+    signed = np.asarray(numbers + np.where(numbers < HALF, -LEAST_WEIGHT - HALF, LEAST_WEIGHT - HALF))
+    return signed / np.where(reference == 0, TINY, reference)
 
 
 class Sweep:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from refgrad.interpreter.evaluation import numpy_function
 from refgrad.operators import Operator
-from refgrad.operators.structures.reductions import reduced_axes
+from refgrad.operators.structures import reduced_axes
 from refgrad.scenario import Grad, Jvp, Leaf
 
 

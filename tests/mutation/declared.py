@@ -164,7 +164,7 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     "discrepancy.entry is None -> discrepancy.entry is not None::1": (
         "the entry is looked for while the seeds are halved, which takes longer"
     ),
-    f"{ORACLES}/screening.py::_random_signs::boundary::numbers < HALF -> numbers <= HALF::1": (
+    f"{ORACLES}/screening.py::_random_weights::boundary::numbers < HALF -> numbers <= HALF::1": (
         "one of 2 ** 53 numbers that may be drawn"
     ),
     f"{ORACLES}/judgement.py::_infinite::copy::np.array(np.isinf(certified.midpoint)) -> "
@@ -182,7 +182,8 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
     "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
     "refgrad/engine/replay/passes.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "
-    "term.value.shape == form.shape -> type(cotangent.value) is np.float64 and term.value.shape == form.shape::1": (
+    "term.value.shape == operand.shape -> type(cotangent.value) is np.float64 and "
+    "term.value.shape == operand.shape::1": (
         "what has its shape already is fitted to it once more, and comes out as it was"
     ),
     "refgrad/engine/graph/tensor.py::Tensor.shared_array::copy::np.array(self.array) -> np.asarray(self.array)::1": (

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.operators import Formula, OperatorError, load_operators, operator_table
+from refgrad.operators.composites import WRAPPERS
 
 NO_FORMULA = (
     "has no formula, and neither refgrad.operators.structures nor refgrad.operators.composites has a function of that "
@@ -131,6 +132,14 @@ def test_what_is_in_the_table() -> None:
     assert all(name == operator.name for name, operator in table.items())
     assert {operator.family for operator in table.values()} >= {"elementwise", "broadcasting", "reductions", "shapes"}
     assert all(operator.elementwise or operator.structure or operator.composite for operator in table.values())
+
+
+def test_the_name_of_a_composite_stands_for_one_function_and_may_have_certified_steps_beside_it() -> None:
+    composites = {name: row.composite for name, row in operator_table().items() if row.composite is not None}
+    for name in composites:
+        assert len({getattr(module, name) for module in WRAPPERS if hasattr(module, name)}) == 1, name
+    certified = {name for module in WRAPPERS for name in vars(module) if name.startswith("certified_")}
+    assert certified == {f"certified_{name}" for name, each in composites.items() if each.computed is not None}
 
 
 def test_attributes_are_bound_with_their_defaults_in_the_row_s_order() -> None:

@@ -25,7 +25,7 @@ from refgrad.checking.tracing.recorder import (
     reduction,
     sizes,
 )
-from refgrad.operators.structures.reductions import kept_shape
+from refgrad.operators.structures import kept_shape
 
 REDUCTIONS: Mapping[str, str] = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
 """Reductions that are methods of ufuncs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,19 @@ import numpy as np
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.recording import as_array, operand
 from refgrad.engine.operators.tracing import is_traced, noted, refuse_while_tracing
+from refgrad.engine.operators.vocabulary import on_values
+
+__all__ = [
+    "arange", "as_tensor", "empty", "empty_like", "eye", "from_numpy", "full", "full_like", "linspace", "manual_seed",
+    "ones", "ones_like", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "tensor", "zeros",
+    "zeros_like",
+]  # fmt: skip
 
 DTypeLike = Any
 
 
-class _Source:
-    """Holds the random generator of ``rand`` and similar functions, which ``manual_seed`` replaces."""
-
-    __slots__ = ("generator",)
-
-    def __init__(self) -> None:
-        self.generator = np.random.default_rng()
-
-
-SOURCE = _Source()
+SOURCE = SimpleNamespace(generator=np.random.default_rng())
+"""Holder of the random generator of ``rand`` and similar functions, which ``manual_seed`` replaces."""
 
 
 def manual_seed(seed: int) -> None:
@@ -34,7 +33,7 @@ def manual_seed(seed: int) -> None:
 
 def _generator() -> np.random.Generator:
     refuse_while_tracing()
-    return SOURCE.generator
+    return SOURCE.generator  # type: ignore[no-any-return]
 
 
 def _tensor(array: Any, dtype: DTypeLike, requires_grad: bool) -> Tensor:
@@ -137,34 +136,18 @@ def linspace(start: float, end: float, steps: int, dtype: DTypeLike = None, requ
     return _tensor(np.linspace(start, end, steps), dtype, requires_grad)
 
 
-def zeros_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Return zeros with the shape and dtype of ``x``."""
-    return _tensor(np.zeros(x.shape), dtype or x.dtype, requires_grad)
+def _like(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function that creates a tensor with the shape and, unless another is given, the dtype of a tensor."""
+
+    def like(x: Tensor, *entries: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
+        return create(x.shape, *entries, dtype=dtype or x.dtype, requires_grad=requires_grad)
+
+    like.__name__, like.__doc__ = f"{create.__name__}_like", f"{create.__doc__} Shape and dtype are those of ``x``."
+    return like
 
 
-def ones_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Return ones with the shape and dtype of ``x``."""
-    return _tensor(np.ones(x.shape), dtype or x.dtype, requires_grad)
-
-
-def full_like(x: Tensor, fill_value: Any, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor with ``fill_value`` in every entry and the shape and dtype of ``x``."""
-    return _tensor(np.full(x.shape, fill_value), dtype or x.dtype, requires_grad)
-
-
-def empty_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Return a tensor with the shape and dtype of ``x`` to be filled; its entries are zeros."""
-    return zeros_like(x, dtype, requires_grad)
-
-
-def rand_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Return uniform random numbers from [0, 1) with the shape and dtype of ``x``."""
-    return _tensor(_generator().random(x.shape), dtype or x.dtype, requires_grad)
-
-
-def randn_like(x: Tensor, dtype: DTypeLike = None, requires_grad: bool = False) -> Tensor:
-    """Return normal random numbers of mean 0 and variance 1 with the shape and dtype of ``x``."""
-    return _tensor(_generator().standard_normal(x.shape), dtype or x.dtype, requires_grad)
+zeros_like, ones_like, empty_like = _like(zeros), _like(ones), _like(empty)
+full_like, rand_like, randn_like = _like(full), _like(rand), _like(randn)
 
 
 NUMPY_NAMES: Mapping[str, str] = MappingProxyType({
@@ -191,20 +174,18 @@ def equal(x: Tensor, y: Tensor) -> bool:
     return np.array_equal(x.array, y.array)
 
 
-def allclose(x: Tensor, y: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Return True if all entries differ by at most ``atol + rtol * abs(y)``."""
-    return np.allclose(x.array, y.array, rtol=rtol, atol=atol, equal_nan=equal_nan)
-
-
-def _value(x: Any) -> Any:
-    return x.array if isinstance(x, Tensor) else x
+def allclose(x: Tensor, y: Tensor, *tolerances: Any, **named: Any) -> bool:
+    """Return True if all entries differ by at most ``atol + rtol * abs(y)``; ``numpy.allclose`` has the arguments."""
+    return np.allclose(x.array, y.array, *tolerances, **named)
 
 
 def _entrywise(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    values = on_values(function)
+
     def apply(*operands: Any) -> Tensor:
         if is_traced(operands):
-            return noted(function, None, apply, operand, operands, {})
-        return Tensor(function(*map(_value, operands)))
+            return noted(function, None, apply, list(map(operand, operands)), {})
+        return Tensor(values(*operands))
 
     return apply
 
@@ -215,7 +196,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Tensor]:
 
     def reduce(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         if is_traced((x,)):
-            return noted(along, None, reduce, operand, (x,), {"dim": dim, "keepdim": keepdim})
+            return noted(along, None, reduce, (x,), {"dim": dim, "keepdim": keepdim})
         return Tensor(along(x.array, dim, keepdim))
 
     return reduce

@@ -8,7 +8,7 @@ detects that it was overwritten; the in-place operator itself saves the copy.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ from refgrad.engine import errors
 from refgrad.engine.graph.node import LAST_WRITE, Node, Shape, next_number, note_write, version
 from refgrad.engine.graph.sweep import is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
-from refgrad.engine.operators.recording import operand
-
-Function = Callable[..., Any]
+from refgrad.engine.operators.recording import Function, operand
 
 
 def in_place(function: Function) -> Function:

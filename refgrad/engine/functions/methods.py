@@ -6,7 +6,7 @@ by PyTorch's. PyTorch functions that need several operators, or whose arguments 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -18,17 +18,17 @@ from refgrad.engine.functions.creation import OPERATORS
 from refgrad.engine.functions.in_place import filler, full_index, in_place, item_writer, plain_index
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.node_classes import is_plain
+from refgrad.engine.operators.recording import Function
 from refgrad.engine.operators.vocabulary import cast_with
 from refgrad.engine.printing import printed
 from refgrad.operators import Operator
-
-Function = Callable[..., Any]
 
 # PyTorch's names, and the names of the rows.
 SPELLINGS: Mapping[str, str] = MappingProxyType({
     "cat": "concatenate",
     "mm": "matmul",
     "permute": "transpose",
+    "t": "transpose",
     "unsqueeze": "expand_dims",
     "view": "reshape",
 })
@@ -113,10 +113,6 @@ def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Funct
         order[dim0], order[dim1] = order[dim1], order[dim0]
         return functions["transpose"](x, axes=tuple(order))  # type: ignore[no-any-return]
 
-    def t(x: Tensor) -> Tensor:
-        """Transpose a matrix; a vector stays as it is."""
-        return functions["transpose"](x)  # type: ignore[no-any-return]
-
     def squeeze(x: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
         """Remove one axis of length one, or all of them."""
         axis = dim if axis is None else axis
@@ -124,8 +120,7 @@ def composite_functions(functions: Mapping[str, Function]) -> Mapping[str, Funct
             return functions["squeeze"](x, axis=axis) if x.shape[axis] == 1 else x
         return functions["reshape"](x, shape=tuple(n for n in x.shape if n != 1))  # type: ignore[no-any-return]
 
-    composites = (transpose, t, squeeze)
-    return MappingProxyType({function.__name__: function for function in composites})
+    return MappingProxyType({"transpose": transpose, "squeeze": squeeze})
 
 
 # Python's binary operators (with plain, reflected and in-place methods), and the operators of the table.
@@ -137,7 +132,6 @@ BINARY: Mapping[str, str] = MappingProxyType({
     "pow": "power",
     "matmul": "matmul",
 })
-UNARY: Mapping[str, str] = MappingProxyType({"__neg__": "negative", "__abs__": "abs"})
 CONVERSIONS: Mapping[str, Any] = MappingProxyType({
     "half": np.float16,
     "float": np.float32,
@@ -158,10 +152,10 @@ def install_methods(kind: type[Tensor], operators: Mapping[str, Function], funct
         **_item_methods(operators),
         "backward": backward,
         "clone": operators["clone"],
-        "contiguous": _itself,
+        "contiguous": lambda tensor: tensor,
         "__repr__": printed,
-        "T": property(_transposed),
-        "mT": property(_matrices_transposed),
+        "T": property(lambda tensor: tensor.transpose(), doc="The tensor with all its axes reversed."),
+        "mT": property(lambda tensor: tensor.transpose(-2, -1), doc="The tensor with its last two axes swapped."),
     }
     for name, method in methods.items():
         setattr(kind, name, method)
@@ -178,22 +172,8 @@ def backward(
     autograd.backward(tensor, None if gradient is None else [gradient], retain_graph, create_graph, inputs)
 
 
-def _itself(tensor: Tensor) -> Tensor:
-    return tensor
-
-
-def _transposed(tensor: Tensor) -> Tensor:
-    """Return the tensor with all its axes reversed."""
-    return tensor.transpose()  # type: ignore[no-any-return]
-
-
-def _matrices_transposed(tensor: Tensor) -> Tensor:
-    """Return the tensor with its last two axes swapped."""
-    return tensor.transpose(-2, -1)  # type: ignore[no-any-return]
-
-
 def _python_operators(operators: Mapping[str, Function], functions: Mapping[str, Function]) -> dict[str, Function]:
-    methods = {name: operators[operator] for name, operator in UNARY.items()}
+    methods = {"__neg__": operators["negative"], "__abs__": operators["abs"]}
     methods.update({name: functions[function] for name, function in OPERATORS.items()})
     for name, operator in BINARY.items():
         methods[f"__{name}__"] = operators[operator]

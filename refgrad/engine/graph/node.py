@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from types import SimpleNamespace
 from typing import Any, ClassVar, Self, TypeAlias
 from weakref import ref
 
@@ -63,16 +64,8 @@ FLOAT64 = np.dtype(np.float64)
 next_number: Callable[[], int] = count(1).__next__
 
 
-class _LastWrite:
-    """Holds the number of the latest write to any tensor; nodes recorded after it need no check."""
-
-    __slots__ = ("number",)
-
-    def __init__(self) -> None:
-        self.number = 0
-
-
-LAST_WRITE = _LastWrite()
+LAST_WRITE = SimpleNamespace(number=0)
+"""Holder of the number of the latest write to any tensor; nodes recorded after it need no check."""
 
 
 def note_write(writes: Writes) -> None:

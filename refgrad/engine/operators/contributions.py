@@ -11,9 +11,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from refgrad.engine.graph.node import GraphNode
 from refgrad.operators import Formula, Operator
-from refgrad.operators.structures.shapes import sum_to
+from refgrad.operators.structures import sum_to
 
 
 def weighted(partial: Formula) -> Formula:
@@ -49,8 +48,8 @@ def saved_names(operator: Operator, needs: tuple[bool, ...]) -> tuple[str, ...]:
     return tuple(name for name in (*operator.argument_names, "out") if name in saved)
 
 
-def fitted(operators: Any, contribution: Any, parent: GraphNode) -> Any:
-    """Return ``contribution`` with the shape and dtype of the value that ``parent`` belongs to.
+def fitted(operators: Any, contribution: Any, parent: Any) -> Any:
+    """Return ``contribution`` with the shape and dtype of ``parent``, a node of the graph or an array.
 
     ``operators`` has ``sum``, ``reshape`` and ``cast`` for arrays or for tensors, whichever ``contribution`` is.
     """

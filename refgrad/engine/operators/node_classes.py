@@ -8,7 +8,6 @@ formula is compiled on first use.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -62,39 +61,12 @@ class GeneralNode(Node):
     shapes: tuple[Shape, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
-    """The view of a general node that its reverse rule gets, as in ``refgrad.operators.RecordedNode``."""
-
-    node: GeneralNode
-    values: Mapping[str, Any]
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        """Shapes of the arguments."""
-        return self.node.shapes
-
-    @property
-    def needs(self) -> tuple[bool, ...]:
-        """For each argument, True if it needs a cotangent."""
-        return self.node.needs
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        """The attributes, with defaults filled in."""
-        return self.node.attributes
-
-    def saved(self, name: str) -> Any:
-        """Return a saved array or tensor by its name."""
-        return self.values[name]
-
-
 def node_class(operator: Operator, needs: tuple[bool, ...], sets: OperatorSets) -> type[Any]:
     """Return the node class of ``operator`` for the arguments that need a gradient, which ``needs`` marks as True."""
     saves = saved_names(operator, needs)
     needed = [name for name, need in zip(operator.argument_names, needs, strict=False) if need]
     if operator.structure is not None:
-        vjp, vjp_recorded = _structure_vjps(operator.structure, saves, needs, sets)
+        vjp, vjp_recorded = _structure_vjps(operator.structure, saves, sets)
         base: type[Node] = GeneralNode
     else:
         vjp, vjp_recorded = _formula_vjps(operator, saves, needs, sets)
@@ -189,13 +161,9 @@ def _unpacking(names: Sequence[str], source: str) -> str:
     return f"{listing(names)} = {source}" if names else "pass"
 
 
-def _structure_vjps(
-    structure: Structure, saves: tuple[str, ...], needs: tuple[bool, ...], sets: OperatorSets
-) -> tuple[VjpMethod, VjpMethod]:
+def _structure_vjps(structure: Structure, saves: tuple[str, ...], sets: OperatorSets) -> tuple[VjpMethod, VjpMethod]:
     def vjp_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Contributions:
-        application = Application(node, dict(zip(saves, values, strict=True)))
-        contributions = structure.vjp(operators, cotangent, application)
-        kept = [c for c, needed in zip(contributions, needs, strict=True) if needed]
+        kept = structure_contributions(structure, operators, node, cotangent, dict(zip(saves, values, strict=True)))
         return [(parent, fitted(operators, c, parent)) for c, parent in zip(kept, node.parents, strict=True)]
 
     def vjp(node: Any, cotangent: Any) -> Contributions:
@@ -205,3 +173,12 @@ def _structure_vjps(
         return vjp_in(sets.tensors, node, cotangent, recovered(node))
 
     return vjp, vjp_recorded
+
+
+def structure_contributions(
+    structure: Structure, operators: Any, node: Any, cotangent: Any, saved: Mapping[str, Any]
+) -> list[Any]:
+    """Return the contributions of a structural operator to the arguments that need one, before they are fitted."""
+    seen = SimpleNamespace(shapes=node.shapes, needs=node.needs, attributes=node.attributes, saved=saved.__getitem__)
+    contributions = structure.vjp(operators, cotangent, seen)
+    return [c for c, needed in zip(contributions, node.needs, strict=True) if needed]

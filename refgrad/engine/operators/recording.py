@@ -19,7 +19,7 @@ from refgrad.engine.graph.sweep import RECORDING, is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.node_classes import OperatorSets, is_plain, listing, node_class, skip_identity
 from refgrad.engine.operators.tracing import is_traced, noted
-from refgrad.engine.operators.vocabulary import BESSEL, CONVERSIONS, ON_ARRAYS, cast_array, documentation
+from refgrad.engine.operators.vocabulary import BESSEL, CONVERSIONS, ON_ARRAYS, documentation
 from refgrad.operators import Composite, Operator
 
 
@@ -94,7 +94,6 @@ APPLY_NAMES: Mapping[str, Any] = MappingProxyType({
     "new": object.__new__,
     "next_number": next_number,
     "noted": noted,
-    "operand": operand,
     "operands": operands,
     "recording": RECORDING.get,
 })
@@ -153,8 +152,8 @@ def _named(row: Operator, function: Function) -> Function:
 
 def _operators_on_arrays(rows: Mapping[str, Operator]) -> SimpleNamespace:
     forwards = {row.name: _with_defaults(row) if row.structure else forward_function(row) for row in rows.values()}
-    shortcut = {"cast": cast_array, "equal": ON_ARRAYS["equal"], "reshape": skip_identity(forwards["reshape"])}
-    return SimpleNamespace(**{**forwards, **shortcut})
+    shortcut = {"equal": ON_ARRAYS["equal"], "reshape": skip_identity(forwards["reshape"])}
+    return SimpleNamespace(**{**forwards, **shortcut}, cast=lambda array, dtype: array.astype(dtype))
 
 
 def _with_defaults(row: Operator) -> Function:
@@ -166,8 +165,7 @@ def _with_defaults(row: Operator) -> Function:
 def forward_function(row: Operator) -> Function:
     """Return the row's function on arrays, with attributes by name."""
     if row.structure is not None:
-        structure = row.structure
-        return lambda *arrays, **attributes: structure.forward(np, *arrays, **attributes)
+        return row.structure.forward(np)
     assert row.forward is not None
     return row.forward.function((*row.argument_names, *row.attribute_names), ON_ARRAYS)
 
@@ -178,7 +176,7 @@ def apply({tensors}):
     if {any_foreign}:
         {tensors}, = operands({tensors})
         if is_traced(({tensors},)):
-            return noted(table_row, array_operators, apply, operand, promoted({tensors}), {{}})
+            return noted(table_row, array_operators, apply, promoted({tensors}), {{}})
     {arrays}
     if ({may_be_mixed}) and is_mixed({tensors}):
         return apply(*promoted({tensors}))
@@ -263,7 +261,7 @@ def _general(row: Operator, sets: OperatorSets) -> Function:
         tensors = tuple(x if type(x) is Tensor else lift(x) for x in operands)
         tensors = tensors if takes_one else promoted(*tensors)
         if is_traced(tensors):
-            return noted(row, sets.arrays, apply, lift, tensors, attributes)
+            return noted(row, sets.arrays, apply, tensors, attributes)
         bound = row.bind(attributes)
         arrays = [x.array for x in tensors]
         out = owned(forward(*arrays, **bound), arrays)

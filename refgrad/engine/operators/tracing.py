@@ -76,15 +76,6 @@ class Traced(Tensor):
         """Type of the entries."""
         return self.example.dtype  # type: ignore[no-any-return]
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    def numel(self) -> int:
-        """Count the entries."""
-        return int(self.example.size)
-
     @property  # type: ignore[misc]
     def requires_grad(self) -> bool:
         """Return True if gradients flow to this tensor."""
@@ -149,17 +140,12 @@ def is_traced(operands: Sequence[Any]) -> bool:
     return Traced in map(type, operands)
 
 
-def noted(  # noqa: PLR0913, PLR0917 (what an application consists of)
-    rule: Any,
-    arrays: Any,
-    function: Callable[..., Any],
-    lift: Callable[[Any], Tensor],
-    operands: Sequence[Any],
-    attributes: Mapping[str, Any],
+def noted(
+    rule: Any, arrays: Any, function: Callable[..., Any], operands: Sequence[Tensor], attributes: Mapping[str, Any]
 ) -> Traced:
     """Add an application to the trace of its operands, and return its result."""
     trace = next(x.trace for x in operands if isinstance(x, Traced))
-    return trace.note(rule, arrays, function, [x if isinstance(x, Tensor) else lift(x) for x in operands], attributes)
+    return trace.note(rule, arrays, function, operands, attributes)
 
 
 @contextmanager

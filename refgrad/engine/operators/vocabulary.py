@@ -73,7 +73,7 @@ def on_tensors(operators: Mapping[str, Callable[..., Tensor]]) -> Mapping[str, A
     """
     absent = {name: _constant_function(name) for name in FUNCTIONS if name not in operators}
     present = {name: _called_by_formulas(name, operators[name]) for name in FUNCTIONS if name in operators}
-    conditions = {name: _on_values(ON_ARRAYS[name]) for name in (*COMPARE, "logical_and", "logical_or", "logical_not")}
+    conditions = {name: on_values(ON_ARRAYS[name]) for name in (*COMPARE, "logical_and", "logical_or", "logical_not")}
     rest = {"where": operators["where"], "number": float, "pi": pi}
     return MappingProxyType({**present, **absent, **conditions, **rest})
 
@@ -95,7 +95,7 @@ def _called_by_formulas(name: str, operator: Callable[..., Tensor]) -> Callable[
 def _constant_function(name: str) -> Callable[..., Tensor]:
     if FUNCTIONS[name].nature != "stepped":
         return partial(_refused, name)
-    function = _on_values(NUMPY_FUNCTIONS[name])
+    function = on_values(NUMPY_FUNCTIONS[name])
     return lambda *arguments: Tensor(function(*arguments))
 
 
@@ -104,7 +104,8 @@ def _refused(name: str, *_: Any) -> Tensor:
     raise LookupError(message)
 
 
-def _on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_values(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of arrays as one that also takes tensors, and uses their values."""
     return lambda *arguments: function(*(a.array if isinstance(a, Tensor) else a for a in arguments))
 
 
@@ -117,9 +118,7 @@ NAMES: Mapping[str, str] = MappingProxyType({
     "expand_dims": "Unsqueeze",
     "matmul": "Mm",
     "reshape": "View",
-    "to_float16": "ToCopy",
-    "to_float32": "ToCopy",
-    "to_float64": "ToCopy",
+    **dict.fromkeys(("to_float16", "to_float32", "to_float64"), "ToCopy"),
 })
 
 
@@ -154,15 +153,10 @@ def _entries(row: Operator) -> Iterator[tuple[str, str]]:
 
 def _shapes(row: Operator) -> str:
     if row.shapes:
-        return ", ".join(
-            f"{name} ({_axes(pattern)})" for name, pattern in zip(row.argument_names, row.shapes, strict=True)
-        )
+        pairs = zip(row.argument_names, row.shapes, strict=True)
+        return ", ".join(f"{name} ({', '.join(pattern.split())})" for name, pattern in pairs)
     entrywise = "; the result has the common shape" if row.operands == "broadcast" else "; the result has the same"
     return SHAPES[row.operands] + (entrywise if row.elementwise else "")
-
-
-def _axes(pattern: str) -> str:
-    return ", ".join(pattern.split())
 
 
 FLOATS = ("float16", "float32", "float64")
@@ -173,23 +167,18 @@ def _pass_on(_operators: Any, cotangent: Any, _node: Any) -> tuple[Any]:
     return (cotangent,)
 
 
-def _row(name: str, summary: str, forward: Callable[[Any, Any], Any]) -> Operator:
+def _row(name: str, summary: str, forward: Callable[[Any], Any]) -> Operator:
     return Operator(name, "conversions", summary, (Argument("x"),), structure=Structure(forward, _pass_on))
 
 
 def _to(dtype: str) -> Operator:
-    return _row(f"to_{dtype}", f"the same values as {dtype}", lambda _system, x: x.astype(dtype))
+    return _row(f"to_{dtype}", f"the same values as {dtype}", lambda x: x.astype(dtype))
 
 
 CONVERSIONS: Mapping[str, Operator] = MappingProxyType({
-    "clone": _row("clone", "a copy", lambda _system, x: x.copy()),
+    "clone": _row("clone", "a copy", lambda x: x.copy()),
     **{f"to_{dtype}": _to(dtype) for dtype in FLOATS},
 })
-
-
-def cast_array(array: Any, dtype: Any) -> Any:
-    """Return the array in another dtype."""
-    return array.astype(dtype)
 
 
 def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tensor, Any], Tensor]:

@@ -6,7 +6,6 @@ Their order and rules are those of the engine's own backward pass, so that every
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine.operators.contributions import fitted, saved_names, weighted
-from refgrad.engine.operators.node_classes import Application
+from refgrad.engine.operators.node_classes import structure_contributions
 from refgrad.engine.operators.recording import forward_function, owned
 from refgrad.engine.operators.tracing import Tape, TapeStep, Traced
 from refgrad.engine.replay.program import ReplayProgram, Term, lowered, memory
@@ -95,14 +94,6 @@ def write_backward(
     return seeds, sweep.pending
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """The shape and dtype that a contribution is fitted to."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-
-
 class _Sweep:
     """The cotangents so far, by slot, and the slots whose cotangent is a sum in a buffer of its own."""
 
@@ -172,12 +163,12 @@ class _Sweep:
 
     def fit(self, term: Term, slot: int, step: TapeStep, cotangent: Term) -> Term:
         """Return a contribution in the shape of its operand; on scalars it already has that shape."""
-        form = self.form(slot)
-        if type(cotangent.value) is np.float64 or term.value.shape == form.shape:
+        operand = self.terms[slot].value
+        if type(cotangent.value) is np.float64 or term.value.shape == operand.shape:
             return self.program.named(Term(term.text, term.value))
 
         def fit(contribution: Any) -> tuple[Any]:
-            return (fitted(step.arrays, contribution, form),)  # type: ignore[arg-type]
+            return (fitted(step.arrays, contribution, operand),)
 
         named = self.program.named(term)
         (result,) = self.program.called(fit, [named], fit(named.value))
@@ -186,34 +177,27 @@ class _Sweep:
             self.program.buffers.drop(named.value)
         return result
 
-    def form(self, slot: int) -> _Form:
-        """Return the shape and dtype of the value in a slot."""
-        value = self.terms[slot].value
-        return _Form(value.shape, value.dtype)
-
     def by_structure(self, step: TapeStep, row: Operator, cotangent: Term) -> list[tuple[int, Term]]:
         """Return the contributions by the rule of the structure, on arrays."""
         names = (*row.argument_names, "out")
         saves = saved_names(row, step.needs)
         slots = dict(zip(names, (*step.operands, step.result), strict=False))
         saved = [self.terms[slots[name]] for name in saves]
-        forms = [(slot, self.form(slot)) for slot, n in zip(step.operands, step.needs, strict=True) if n]
-        rule = self.rule(step, row, saves, [form for _, form in forms])
+        slots_needed = [slot for slot, needed in zip(step.operands, step.needs, strict=True) if needed]
+        rule = self.rule(step, row, saves, [self.terms[slot].value for slot in slots_needed])
         values = rule(cotangent.value, *(term.value for term in saved))
-        results = self.program.called(rule, [cotangent, *saved], values)
-        return [(slot, term) for (slot, _), term in zip(forms, results, strict=True)]
+        return list(zip(slots_needed, self.program.called(rule, [cotangent, *saved], values), strict=True))
 
-    def rule(self, step: TapeStep, row: Operator, saves: Sequence[str], forms: Sequence[_Form]) -> Callable[..., Any]:
+    def rule(self, step: TapeStep, row: Operator, saves: Sequence[str], operands: Sequence[Any]) -> Callable[..., Any]:
         """Return the rule as a function of the cotangent and of the saved arrays."""
-        shapes = tuple(self.form(slot).shape for slot in step.operands)
-        node: Any = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes)
-        structure, arrays, needs = row.structure, step.arrays, step.needs
+        shapes = tuple(self.terms[slot].value.shape for slot in step.operands)
+        node = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes)
+        structure = row.structure
         assert structure is not None
 
         def vjp(cotangent: Any, *values: Any) -> list[Any]:
-            application = Application(node, dict(zip(saves, values, strict=True)))
-            contributions = structure.vjp(arrays, cotangent, application)
-            kept = [c for c, needed in zip(contributions, needs, strict=True) if needed]
-            return [fitted(arrays, c, form) for c, form in zip(kept, forms, strict=True)]  # type: ignore[arg-type]
+            saved = dict(zip(saves, values, strict=True))
+            kept = structure_contributions(structure, step.arrays, node, cotangent, saved)
+            return [fitted(step.arrays, c, operand) for c, operand in zip(kept, operands, strict=True)]
 
         return vjp

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.engine.operators.vocabulary import ON_ARRAYS, alike
+from refgrad.engine.operators.vocabulary import COMPARE, ON_ARRAYS, alike
 from refgrad.operators import Formula
 
 LINES = 500  # per function: functions of several thousand lines compile slowly
@@ -176,12 +176,7 @@ PYTHON: Mapping[type[ast.AST], tuple[str, Callable[..., Any], np.ufunc]] = Mappi
 })
 UFUNCS: Mapping[Callable[..., Any], np.ufunc] = MappingProxyType({
     abs: np.absolute,
-    operator.gt: np.greater,
-    operator.ge: np.greater_equal,
-    operator.lt: np.less,
-    operator.le: np.less_equal,
-    operator.eq: np.equal,
-    operator.ne: np.not_equal,
+    **{function: getattr(np, name) for name, function in COMPARE.items()},
 })
 WHERE = ON_ARRAYS["where"]
 
@@ -232,7 +227,8 @@ class _Lowering:
         if isinstance(value, np.ndarray) and isinstance(ufunc, np.ufunc):
             return self.program.into_buffer(ufunc, terms, value)
         if isinstance(value, np.ndarray) and function is WHERE:
-            into = _masked_into if alike(*(term.value for term in terms[:2])) and _is_zero(terms[2]) else _where_into
+            masks = terms[2].constant and type(terms[2].value) is int and terms[2].value == 0
+            into = _masked_into if masks and alike(*(term.value for term in terms[:2])) else _where_into
             return self.program.into_buffer(into, terms, value, over=False)
         arguments = ", ".join(term.text for term in terms)
         return self.fresh(f"{self.program.bind(function)}({arguments})", terms, value)
@@ -246,10 +242,6 @@ class _Lowering:
         term = self.program.named(Term(text, value))
         self.program.release(terms)
         return term
-
-
-def _is_zero(term: Term) -> bool:
-    return type(term.value) is int and term.value == 0 and term.constant
 
 
 def _masked_into(condition: Any, values: Any, _zero: int, out: np.ndarray[Any, Any]) -> None:

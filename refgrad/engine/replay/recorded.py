@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from refgrad.engine import errors
+from refgrad.engine.autograd import seed_tensor
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.recording import as_array
 from refgrad.engine.operators.tracing import Tape, Traced, tracing
 from refgrad.engine.replay.passes import write_backward, write_forward
 from refgrad.engine.replay.program import ReplayProgram, Term
 
-Outputs = Any
 Gradients = tuple[Tensor | None, ...]
 
 
@@ -44,7 +44,7 @@ class Recording:
         self.tape: _Tape | None = None
         self.lock = RLock()
 
-    def __call__(self, *inputs: Any) -> Outputs:
+    def __call__(self, *inputs: Any) -> Any:
         """Return the result of the function.
 
         Raises:
@@ -64,7 +64,7 @@ class Recording:
         """
         return self.value_and_gradients(*inputs, seed=seed)[1]
 
-    def value_and_gradients(self, *inputs: Any, seed: Any = None) -> tuple[Outputs, Gradients]:
+    def value_and_gradients(self, *inputs: Any, seed: Any = None) -> tuple[Any, Gradients]:
         """Return the result of the function, and the gradients as :meth:`gradients` does."""
         with self.lock:
             tape = self._forward(inputs)
@@ -122,9 +122,10 @@ class _Tape:
         """Return the current value of a term."""
         return self.program.namespace.get(term.text, term.value)
 
-    def outputs(self) -> Outputs:
+    def outputs(self) -> Any:
         """Return copies of the results, in the type that the function returns."""
-        tensors = [_copy(self.now(self.terms[x.slot]) if isinstance(x, Traced) else x.array) for x in self.results]
+        arrays = (self.now(self.terms[x.slot]) if isinstance(x, Traced) else x.array for x in self.results)
+        tensors = [Tensor(array.copy()) for array in arrays]
         return tensors[0] if issubclass(self.form, Tensor) else self.form(tensors)
 
     def gradients(self, seed: Any) -> Gradients:
@@ -137,7 +138,7 @@ class _Tape:
             part()
         terms = [reached.get(x.slot) for x in self.inputs]
         return tuple(
-            None if term is None else _copy(self.now(term).astype(x.dtype, copy=False))
+            None if term is None else Tensor(self.now(term).astype(x.dtype))
             for x, term in zip(self.inputs, terms, strict=True)
         )
 
@@ -162,25 +163,10 @@ class _Tape:
             raise RuntimeError(f"got {len(self.results)} outputs and {len(seeds)} seeds: give one, or None, for each")
         pairs = zip(self.results, seeds, strict=True)
         return [
-            _seed(output, one, position)
+            seed_tensor(output, None if one is None else Tensor(_array(one)), position).array
             for position, (output, one) in enumerate(pairs)
             if isinstance(output, Traced) and output.flows
         ]
-
-
-def _seed(output: Traced, seed: Any, position: int) -> Any:
-    if seed is None:
-        if output.numel() != 1:
-            raise RuntimeError(errors.not_scalar(output.shape))
-        return np.ones(output.shape, output.dtype)[()]
-    array = _array(seed)
-    if array.shape != output.shape:
-        raise RuntimeError(errors.seed_mismatch(position, array.shape, output.shape))
-    return array.astype(output.dtype)
-
-
-def _copy(array: Any) -> Tensor:
-    return Tensor(array.copy())
 
 
 def _listed(returned: Any) -> list[Tensor]:

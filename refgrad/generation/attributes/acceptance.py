@@ -16,7 +16,7 @@ import numpy as np
 from refgrad.generation.attributes.rules import Site
 from refgrad.operators import Attribute, Operator
 from refgrad.operators.operator import Shape
-from refgrad.operators.structures.shapes import numpy_index
+from refgrad.operators.structures import numpy_index
 from refgrad.operators.table import AttributeType
 
 Acceptance: TypeAlias = Callable[[Any, Site, Attribute], bool]

@@ -17,7 +17,7 @@ from refgrad.generation.attributes.rules import admits
 from refgrad.generation.draft.operands import bound
 from refgrad.interpreter import NUMPY_FUNCTIONS, noted
 from refgrad.operators import Formula, Operator
-from refgrad.operators.structures.reductions import kept_shape, reduced_axes
+from refgrad.operators.structures import kept_shape, reduced_axes
 
 Array = npt.NDArray[Any]
 

@@ -6,26 +6,30 @@ the entries (D. E. Knuth, The Art of Computer Programming 3, 5.3.4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import accumulate
 from math import floor, prod, sqrt
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from refgrad.operators.operator import Composite, Operators
-from refgrad.operators.structures.reductions import Axes, kept_shape, reduced_axes, size_along
+from refgrad.operators.operator import Operators
+from refgrad.operators.structures import Axes, kept_shape, reduced_axes, size_along
 
 
-def ordered(ops: Operators, x: Any, axis: int) -> list[Any]:
-    """Return the slices along an axis, with entries sorted in increasing order across the slices."""
+def ordered(ops: Operators, x: Any, axis: int, least: int = 0) -> list[Any]:
+    """Return the slices along an axis, with entries sorted in increasing order across the slices.
+
+    Raises ValueError for fewer than ``least`` slices.
+    """
     parts = slices(ops, x, axis)
     for last in range(len(parts) - 1, 0, -1):
         for index in range(last):
             low, high = parts[index], parts[index + 1]
             parts[index], parts[index + 1] = ops.minimum(low, high), ops.maximum(low, high)
+    if least > len(parts):
+        raise ValueError(f"there are no {least} entries among {len(parts)}")
     return parts
 
 
@@ -44,17 +48,13 @@ def sort(ops: Operators, x: Any, *, axis: int, descending: bool) -> Any:
 
 def topk(ops: Operators, x: Any, *, k: int, axis: int, largest: bool) -> Any:
     """Return the ``k`` largest or smallest entries of an axis, the most extreme first."""
-    parts = ordered(ops, x, axis)
-    if k > len(parts):
-        raise ValueError(f"there are no {k} entries among {len(parts)}")
+    parts = ordered(ops, x, axis, k)
     return ops.stack(*(parts[::-1] if largest else parts)[:k], axis=axis_of(x, axis))
 
 
 def kthvalue(ops: Operators, x: Any, *, k: int, axis: int, keepdims: bool) -> Any:
     """Return the ``k``-th smallest entry of an axis, counted from 1."""
-    parts = ordered(ops, x, axis)
-    if k > len(parts):
-        raise ValueError(f"there are no {k} entries among {len(parts)}")
+    parts = ordered(ops, x, axis, k)
     return _reduced(ops, x, parts[k - 1], axis, keepdims=keepdims)
 
 
@@ -89,23 +89,18 @@ def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
     return _reduced(ops, x, parts[(len(parts) - 1) // 2], axis, keepdims=keepdims)
 
 
-def times_argmax(ops: Operators, x: Any, *, axis: int | None) -> Any:
-    """Return ``x`` times the argmax along an axis, or of the flattened array; of a tie, the first index."""
-    return _times_index(ops, x, axis, descending=True)
+def times_index(*, largest: bool) -> Callable[..., Any]:
+    """Return the function that multiplies ``x`` by the argmax or argmin along an axis, or of the flattened array."""
 
+    def multiplied(ops: Operators, x: Any, *, axis: int | None) -> Any:
+        flat = ops.reshape(x, shape=(prod(x.shape),)) if axis is None else x
+        parts = slices(ops, flat, axis or 0)
+        if not parts:
+            raise ValueError("there is no index of an extremum of no entries")
+        index = _extreme_index(ops, parts, descending=largest)
+        return ops.multiply(x, index if axis is None else ops.expand_dims(index, axis=axis_of(x, axis)))
 
-def times_argmin(ops: Operators, x: Any, *, axis: int | None) -> Any:
-    """Return ``x`` times the argmin along an axis, or of the flattened array; of a tie, the first index."""
-    return _times_index(ops, x, axis, descending=False)
-
-
-def _times_index(ops: Operators, x: Any, axis: int | None, *, descending: bool) -> Any:
-    flat = ops.reshape(x, shape=(prod(x.shape),)) if axis is None else x
-    parts = slices(ops, flat, axis or 0)
-    if not parts:
-        raise ValueError("there is no index of an extremum of no entries")
-    index = _extreme_index(ops, parts, descending=descending)
-    return ops.multiply(x, index if axis is None else ops.expand_dims(index, axis=axis_of(x, axis)))
+    return multiplied
 
 
 def _extreme_index(ops: Operators, parts: list[Any], *, descending: bool) -> Any:
@@ -121,18 +116,24 @@ def _extreme_index(ops: Operators, parts: list[Any], *, descending: bool) -> Any
     return index
 
 
+times_argmax, times_argmin = times_index(largest=True), times_index(largest=False)
+
+
 def _reduced(ops: Operators, x: Any, result: Any, axis: int, *, keepdims: bool) -> Any:
     return ops.expand_dims(result, axis=axis_of(x, axis)) if keepdims else result
 
 
 def scan(step: str) -> Callable[..., Any]:
-    """Return the composite that accumulates the entries along an axis with a binary operator."""
+    """Return the function that accumulates the entries along an axis with a binary operator."""
 
     def scanned(ops: Operators, x: Any, *, axis: int) -> Any:
         parts = list(accumulate(slices(ops, x, axis), getattr(ops, step)))
         return ops.stack(*parts, axis=axis_of(x, axis)) if parts else x
 
     return scanned
+
+
+cumsum, cummax, cummin = scan("add"), scan("maximum"), scan("minimum")
 
 
 def prefixes(ops: Operators, x: Any, axis: int, reduction: Callable[[Any], Any]) -> Any:
@@ -150,14 +151,14 @@ def cumprod(ops: Operators, x: Any, *, axis: int) -> Any:
     return prefixes(ops, x, axis, lambda part: ops.prod(part, axis=axis))
 
 
-def logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
+def certified_logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
     """Return the logarithms of the sums of exponentials up to each index."""
+    return prefixes(ops, x, axis, lambda part: certified_logsumexp(ops, part, axis=axis, keepdims=False))
+
+
+def logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
+    """Return the same, with the largest entry up to each index subtracted before and added after."""
     return prefixes(ops, x, axis, lambda part: logsumexp(ops, part, axis=axis, keepdims=False))
-
-
-def shifted_logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return :func:`logcumsumexp`, with the largest entry up to each index subtracted before and added after."""
-    return prefixes(ops, x, axis, lambda part: shifted_logsumexp(ops, part, axis=axis, keepdims=False))
 
 
 def diff(ops: Operators, x: Any, *, n: int, axis: int) -> Any:
@@ -236,13 +237,13 @@ def std(ops: Operators, x: Any, *, axis: Axes, correction: int, keepdims: bool) 
     return ops.divide(length, sqrt(freedom(x, axis, correction)))
 
 
-def logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
+def certified_logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
     """Return the logarithm of the sum of exponentials."""
     return ops.log(ops.sum(ops.exp(x), axis=axis, keepdims=keepdims))
 
 
-def shifted_logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Return :func:`logsumexp`, with the largest entry subtracted before and added after."""
+def logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
+    """Return the same, with the largest entry subtracted before and added after."""
     largest = ops.max(x, axis=axis, keepdims=True)
     rest = ops.log(ops.sum(ops.exp(ops.subtract(x, largest)), axis=axis, keepdims=True))
     total = ops.add(rest, largest)
@@ -307,33 +308,3 @@ def corrcoef(ops: Operators, x: Any) -> Any:
     deviations = ops.sqrt(ops.index(covariances, index=(indices, indices)))
     rows = ops.divide(covariances, ops.reshape(deviations, shape=(count, 1)))
     return ops.reshape(ops.divide(rows, deviations), shape=_squared(x))
-
-
-COMPOSITES: Mapping[str, Composite] = MappingProxyType({
-    "sort": Composite(sort),
-    "topk": Composite(topk),
-    "kthvalue": Composite(kthvalue),
-    "quantile": Composite(quantile),
-    "median": Composite(median),
-    "lower_median": Composite(lower_median),
-    "times_argmax": Composite(times_argmax),
-    "times_argmin": Composite(times_argmin),
-    "cumsum": Composite(scan("add")),
-    "cumprod": Composite(cumprod),
-    "cummax": Composite(scan("maximum")),
-    "cummin": Composite(scan("minimum")),
-    "logcumsumexp": Composite(logcumsumexp, shifted_logcumsumexp),
-    "diff": Composite(diff),
-    "trapezoid": Composite(trapezoid),
-    "var": Composite(var),
-    "std": Composite(std),
-    "logsumexp": Composite(logsumexp, shifted_logsumexp),
-    "l1_norm": Composite(l1_norm),
-    "l2_norm": Composite(l2_norm),
-    "max_norm": Composite(max_norm),
-    "vector_norm": Composite(vector_norm),
-    "ptp": Composite(ptp),
-    "average": Composite(average),
-    "cov": Composite(cov),
-    "corrcoef": Composite(corrcoef),
-})

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
-from refgrad.operators.operator import Composite, Operators
-
-
-def swapped(ops: Operators, matrices: Any) -> Any:
-    """Transpose each matrix of a stack."""
-    rank = len(matrices.shape)
-    return ops.transpose(matrices, axes=(*range(rank - 2), rank - 1, rank - 2))
+from refgrad.operators.operator import Operators
+from refgrad.operators.structures import swapped
 
 
 def reordered(ops: Operators, x: Any, axes: Sequence[int]) -> Any:
@@ -21,7 +15,7 @@ def reordered(ops: Operators, x: Any, axes: Sequence[int]) -> Any:
     return x if list(axes) == list(range(len(x.shape))) else ops.transpose(x, axes=tuple(axes))
 
 
-def contracted(ops: Operators, subscripts: str, *arrays: Any) -> Any:
+def einsum(ops: Operators, *arrays: Any, subscripts: str) -> Any:
     """Return the Einstein summation as ``numpy.einsum`` defines it, with repeated letters and an implicit output.
 
     Raises ValueError if the letters do not fit the shapes.
@@ -39,6 +33,9 @@ def contracted(ops: Operators, subscripts: str, *arrays: Any) -> Any:
         product = factor if product is None else ops.multiply(product, factor)
     summed = tuple(range(len(output), len(order)))
     return ops.sum(product, axis=summed) if summed else product
+
+
+einsum_of_one = einsum_of_three = einsum
 
 
 def _check(terms: Sequence[str], arrays: Sequence[Any]) -> None:
@@ -69,11 +66,6 @@ def _spread(ops: Operators, letters: str, x: Any, order: str) -> Any:
     lengths = dict(zip(kept, x.shape, strict=True))
     shape = tuple(lengths.get(letter, 1) for letter in order)
     return x if shape == x.shape else ops.reshape(x, shape=shape)
-
-
-def einsum(ops: Operators, *arrays: Any, subscripts: str) -> Any:
-    """Return the sum of products over the letters that the output lacks."""
-    return contracted(ops, subscripts, *arrays)
 
 
 def dot(ops: Operators, x: Any, y: Any) -> Any:
@@ -129,11 +121,14 @@ def cross(ops: Operators, x: Any, y: Any, *, axis: int) -> Any:
     return ops.subtract(positive, negative)
 
 
-def product_of_matrices(ops: Operators, first: Any, *rest: Any) -> Any:
+def multi_dot(ops: Operators, first: Any, *rest: Any) -> Any:
     """Return the product of matrices, multiplied from the left."""
     for matrix in rest:
         first = ops.matmul(first, matrix)
     return first
+
+
+matvec = bmm = multi_dot
 
 
 def scaled_sum(ops: Operators, z: Any, product: Any, *, beta: float, alpha: float) -> Any:
@@ -141,17 +136,20 @@ def scaled_sum(ops: Operators, z: Any, product: Any, *, beta: float, alpha: floa
     return ops.add(ops.multiply(z, beta), ops.multiply(product, alpha))
 
 
-def added_product(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
+def addmm(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
     """Return ``beta`` times ``z``, plus ``alpha`` times the matrix product of ``x`` and ``y``."""
     return scaled_sum(ops, z, ops.matmul(x, y), **scales)
 
 
-def added_outer(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
+addmv = baddbmm = addmm
+
+
+def addr(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
     """Return ``beta`` times ``z``, plus ``alpha`` times the outer product of ``x`` and ``y``."""
     return scaled_sum(ops, z, outer(ops, x, y), **scales)
 
 
-def added_sum_of_products(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
+def addbmm(ops: Operators, z: Any, x: Any, y: Any, **scales: float) -> Any:
     """Return ``beta`` times ``z``, plus ``alpha`` times the sum of the matrix products of a stack."""
     return scaled_sum(ops, z, ops.sum(ops.matmul(x, y), axis=0), **scales)
 
@@ -165,13 +163,12 @@ def bilinear(ops: Operators, x: Any, y: Any, weight: Any, bias: Any) -> Any:
     """Return xᵀ W y for each matrix W of the weight, plus the bias. Raises ValueError for a weight without entries."""
     if 0 in weight.shape:
         raise ValueError("the forms have no entries")
-    return ops.add(contracted(ops, "ni,oij,nj->no", x, weight, y), bias)
+    return ops.add(einsum(ops, x, weight, y, subscripts="ni,oij,nj->no"), bias)
 
 
 def vander(ops: Operators, x: Any, *, columns: int, increasing: bool) -> Any:
     """Return the powers 0 to ``columns`` - 1 of each entry, the highest first unless ``increasing``."""
-    powers = [ops.multiply(x, 0.0)]
-    powers[0] = ops.add(powers[0], 1.0)
+    powers = [ops.add(ops.multiply(x, 0.0), 1.0)]
     while len(powers) < columns:
         powers.append(ops.multiply(powers[-1], x))
     return ops.stack(*(powers if increasing else powers[::-1]), axis=1)
@@ -202,30 +199,3 @@ def pairwise_distance(ops: Operators, x: Any, y: Any, *, p: float, eps: float) -
     if not x.shape[-1]:
         raise ValueError("points have no coordinates")
     return lengths(ops, ops.add(ops.subtract(x, y), eps), p)
-
-
-COMPOSITES: Mapping[str, Composite] = MappingProxyType({
-    "einsum": Composite(einsum),
-    "einsum_of_one": Composite(einsum),
-    "einsum_of_three": Composite(einsum),
-    "dot": Composite(dot),
-    "vecdot": Composite(vecdot),
-    "inner": Composite(inner),
-    "outer": Composite(outer),
-    "tensordot": Composite(tensordot),
-    "kron": Composite(kron),
-    "cross": Composite(cross),
-    "matvec": Composite(product_of_matrices),
-    "bmm": Composite(product_of_matrices),
-    "multi_dot": Composite(product_of_matrices),
-    "addmm": Composite(added_product),
-    "addmv": Composite(added_product),
-    "addr": Composite(added_outer),
-    "addbmm": Composite(added_sum_of_products),
-    "baddbmm": Composite(added_product),
-    "linear": Composite(linear),
-    "bilinear": Composite(bilinear),
-    "vander": Composite(vander),
-    "cdist": Composite(cdist),
-    "pairwise_distance": Composite(pairwise_distance),
-})

@@ -11,14 +11,16 @@ mixes every entry with the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
+from functools import cache, reduce
+from math import gcd
 from typing import Any
 
 import numpy as np
 
-from refgrad.operators.composites.contractions import swapped
-from refgrad.operators.operator import Composite, Operators
+from refgrad.operators.composites.contractions import multi_dot
+from refgrad.operators.operator import Operators
+from refgrad.operators.structures import swapped
 
 SCALING, TERMS = 4, 40
 """Number of squarings, and index of the last term, of the series of the matrix exponential.
@@ -74,6 +76,16 @@ def qr_r(ops: Operators, x: Any) -> Any:
     return matrix(ops, orthogonalized(ops, x)[1])
 
 
+def certified_qr_q(ops: Operators, x: Any) -> Any:
+    """Return :func:`qr_q`, computed with reflected rows."""
+    return reflected(ops, qr_q(ops, reflected(ops, x, -2)), -2)
+
+
+def certified_qr_r(ops: Operators, x: Any) -> Any:
+    """Return :func:`qr_r`, computed with reflected rows."""
+    return qr_r(ops, reflected(ops, x, -2))
+
+
 def length(ops: Operators, x: Any, y: Any) -> Any:
     """Return the length of the vector (x, y)."""
     return ops.sqrt(ops.add(ops.square(x), ops.square(y)))
@@ -124,96 +136,87 @@ def matrix_exp(ops: Operators, x: Any) -> Any:
     return result
 
 
-def frobenius(ops: Operators, x: Any) -> Any:
-    """Return the square root of the sum of squares."""
-    return ops.sqrt(ops.sum(ops.square(x), axis=(-2, -1)))
-
-
-def of_sums(choose: str, axis: int) -> Callable[[Operators, Any], Any]:
-    """Return the norm by the max or min (``choose``) of the sums of absolute values along an axis."""
-    return lambda ops, x: getattr(ops, choose)(ops.sum(ops.abs(x), axis=axis), axis=-1)
-
-
-def of_singular_values(choose: str) -> Callable[[Operators, Any], Any]:
-    """Return the norm that is the largest, the smallest or the sum of the singular values of 2 by 2 matrices."""
-
-    def norm(ops: Operators, x: Any) -> Any:
-        if x.shape[-2:] != (2, 2):
-            raise ValueError(f"the singular values of {x.shape} are not written out")
-        keeping, reversing = half_lengths(ops, x)
-        sum_, difference = ops.add(keeping, reversing), ops.abs(ops.subtract(keeping, reversing))
-        return {"max": sum_, "min": difference}[choose] if choose != "sum" else ops.add(sum_, difference)
-
-    return norm
-
-
-NORMS: Mapping[str, Callable[[Operators, Any], Any]] = MappingProxyType({
-    "fro": frobenius,
-    "1": of_sums("max", -2),
-    "-1": of_sums("min", -2),
-    "inf": of_sums("max", -1),
-    "-inf": of_sums("min", -1),
-    "2": of_singular_values("max"),
-    "-2": of_singular_values("min"),
-    "nuc": of_singular_values("sum"),
-})
-
-
 def matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
     """Return the norm of each matrix: Frobenius, of column or row sums, or of singular values.
 
-    Raises ValueError for matrices without entries.
+    Raises ValueError for matrices without entries, and for singular values of matrices that are not 2 by 2.
     """
     if 0 in x.shape[-2:]:
         raise ValueError("matrices have no entries")
-    return NORMS[order](ops, x)
+    if order == "fro":
+        return ops.sqrt(ops.sum(ops.square(x), axis=(-2, -1)))
+    if order in OF_SINGULAR_VALUES:
+        return _norm_of_singular_values(ops, x, order)
+    sums = ops.sum(ops.abs(x), axis=-1 if order.endswith("inf") else -2)
+    return ops.min(sums, axis=-1) if order.startswith("-") else ops.max(sums, axis=-1)
 
 
-def spread_matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
+OF_SINGULAR_VALUES = frozenset({"2", "-2", "nuc"})
+"""Norms of singular values: the largest, the smallest, and their sum. Reflections do not change them."""
+
+
+def _norm_of_singular_values(ops: Operators, x: Any, order: str) -> Any:
+    if x.shape[-2:] != (2, 2):
+        raise ValueError(f"the singular values of {x.shape} are not written out")
+    keeping, reversing = half_lengths(ops, x)
+    largest, smallest = ops.add(keeping, reversing), ops.abs(ops.subtract(keeping, reversing))
+    if order == "nuc":
+        return ops.add(largest, smallest)
+    return largest if order == "2" else smallest
+
+
+def certified_matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
     """Return :func:`matrix_norm`, in reflected coordinates if the norm is invariant under reflections."""
-    return matrix_norm(ops, reflected(ops, x) if order in {"2", "-2", "nuc"} else x, order=order)
+    return matrix_norm(ops, reflected(ops, x) if order in OF_SINGULAR_VALUES else x, order=order)
 
 
 Grid = list[list[Any]]
 Steps = Callable[..., Any]
-LARGEST = 3
 
-REFLECTIONS: Mapping[int, tuple[Any, float]] = MappingProxyType({
-    1: (((1,),), 1.0),
-    2: (((3, 4), (4, -3)), 5.0),
-    3: (((1, -2, -2), (-2, 1, -2), (-2, -2, 1)), 3.0),
-    4: (((1, -1, -1, -1), (-1, 1, -1, -1), (-1, -1, 1, -1), (-1, -1, -1, 1)), 2.0),
-})
-"""Reflections by size: a symmetric matrix of integers, and the divisor that makes it orthogonal."""
+NORMALS = ((0,), (1, -2), (1, 1, 1), (1, 1, 1, 1))
+"""For matrices of 1 to 4 rows, the normal of a reflection that mixes every entry with the others."""
+
+LARGEST = len(NORMALS) - 1
+"""Largest number of rows of a matrix whose formulas are written out; a determinant may have one row more."""
+
+
+@cache
+def reflection(size: int) -> tuple[Any, float]:
+    """Return a reflection as a symmetric matrix of integers, and the divisor that makes it orthogonal."""
+    normal = np.array(NORMALS[size - 1])
+    square = max(1, int(normal @ normal))
+    numerators = square * np.eye(size, dtype=int) - 2 * np.outer(normal, normal)
+    factor = gcd(square, *numerators.ravel().tolist())
+    return numerators // factor, float(square // factor)
 
 
 def reflected(ops: Operators, x: Any, *axes: int) -> Any:
     """Multiply by a reflection from the left (axis -2) and from the right (axis -1); by default from both sides.
 
-    Raises ValueError if REFLECTIONS has none of that size.
+    Raises ValueError if there is none of that size.
     """
     for axis in axes or (-2, -1):
-        if x.shape[axis] not in REFLECTIONS:
+        if not 0 < x.shape[axis] <= len(NORMALS):
             raise ValueError(f"matrices of shape {x.shape} are not written out")
-        numerators, divisor = REFLECTIONS[x.shape[axis]]
-        factor = ops.constant(np.array(numerators))
+        numerators, divisor = reflection(x.shape[axis])
+        factor = ops.constant(numerators)
         x = ops.divide(ops.matmul(factor, x) if axis == -2 else ops.matmul(x, factor), divisor)  # noqa: PLR2004 (rows)
     return x
 
 
-def number(plain: Steps) -> Composite:
-    """Wrap a matrix function that does not change if rows and columns are reflected."""
-    return Composite(lambda ops, x: plain(ops, reflected(ops, x)), plain)
+def invariant(plain: Steps) -> Steps:
+    """Return the certified steps of a matrix function that does not change if rows and columns are reflected."""
+    return lambda ops, x: plain(ops, reflected(ops, x))
 
 
-def inverse(plain: Steps) -> Composite:
-    """Wrap a matrix function that, like the inverse, exchanges the reflections of rows and of columns."""
-    return Composite(lambda ops, x: reflected(ops, plain(ops, reflected(ops, x))), plain)
+def inverse(plain: Steps) -> Steps:
+    """Return those of a matrix function that, like the inverse, exchanges the reflections of rows and of columns."""
+    return lambda ops, x: reflected(ops, plain(ops, reflected(ops, x)))
 
 
-def solution(plain: Steps) -> Composite:
-    """Wrap a function of a matrix and right-hand sides, whose rows are reflected like those of the matrix."""
-    return Composite(lambda ops, x, y: reflected(ops, plain(ops, reflected(ops, x), reflected(ops, y, -2)), -2), plain)
+def solution(plain: Steps) -> Steps:
+    """Return those of a function of a matrix and right-hand sides, whose rows are reflected like the matrix's."""
+    return lambda ops, x, y: reflected(ops, plain(ops, reflected(ops, x), reflected(ops, y, -2)), -2)
 
 
 def entries(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
@@ -234,16 +237,7 @@ def square(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
 
 def matrix(ops: Operators, grid: Grid) -> Any:
     """Stack entries into matrices."""
-    rows = [ops.stack(*row, axis=-1) for row in grid]
-    return ops.stack(*rows, axis=-2)
-
-
-def total(ops: Operators, terms: list[Any]) -> Any:
-    """Return the sum of one or more terms."""
-    result = terms[0]
-    for term in terms[1:]:
-        result = ops.add(result, term)
-    return result
+    return ops.stack(*(ops.stack(*row, axis=-1) for row in grid), axis=-2)
 
 
 def determinant(ops: Operators, grid: Grid) -> Any:
@@ -251,7 +245,7 @@ def determinant(ops: Operators, grid: Grid) -> Any:
     if len(grid) == 1:
         return grid[0][0]
     terms = [ops.multiply(grid[0][j], cofactor(ops, grid, 0, j)) for j in range(len(grid))]
-    return total(ops, terms)
+    return reduce(ops.add, terms)
 
 
 def cofactor(ops: Operators, grid: Grid, i: int, j: int) -> Any:
@@ -319,7 +313,7 @@ def solve_vector(ops: Operators, x: Any, y: Any) -> Any:
     return ops.reshape(solve(ops, x, ops.reshape(y, shape=(*y.shape, 1))), shape=y.shape)
 
 
-def spread_solve_vector(ops: Operators, x: Any, y: Any) -> Any:
+def certified_solve_vector(ops: Operators, x: Any, y: Any) -> Any:
     """Return :func:`solve_vector`, computed in reflected coordinates."""
     right = reflected(ops, ops.reshape(y, shape=(*y.shape, 1)), -2)
     return ops.reshape(reflected(ops, solve(ops, reflected(ops, x), right), -2), shape=y.shape)
@@ -346,13 +340,10 @@ def matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
         return matrix_power(ops, inv(ops, x), n=-n)
     if n == 0:
         return ops.add(ops.multiply(x, 0.0), ops.constant(np.eye(x.shape[-1])))
-    result = x
-    for _ in range(n - 1):
-        result = ops.matmul(result, x)
-    return result
+    return multi_dot(ops, *[x] * n)
 
 
-def spread_matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
+def certified_matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
     """Return :func:`matrix_power`, computed in reflected coordinates if ``n`` is negative."""
     return reflected(ops, matrix_power(ops, reflected(ops, x), n=n)) if n < 0 else matrix_power(ops, x, n=n)
 
@@ -386,24 +377,7 @@ def mvlgamma(ops: Operators, x: Any, *, p: int) -> Any:
     return total
 
 
-COMPOSITES: Mapping[str, Composite] = MappingProxyType({
-    "cholesky_gram": Composite(cholesky_gram),
-    "qr_q": Composite(lambda ops, x: reflected(ops, qr_q(ops, reflected(ops, x, -2)), -2), qr_q),
-    "qr_r": Composite(lambda ops, x: qr_r(ops, reflected(ops, x, -2)), qr_r),
-    "eigvalsh": number(eigvalsh),
-    "svdvals": number(svdvals),
-    "matrix_exp": Composite(matrix_exp),
-    "matrix_norm": Composite(spread_matrix_norm, matrix_norm),
-    "det": number(det),
-    "logabsdet": number(logabsdet),
-    "logdet": number(logdet),
-    "inv": inverse(inv),
-    "solve": solution(solve),
-    "solve_vector": Composite(spread_solve_vector, solve_vector),
-    "solve_triangular": Composite(solve_triangular),
-    "matrix_power": Composite(spread_matrix_power, matrix_power),
-    "pinv": inverse(pinv),
-    "lstsq": solution(lstsq),
-    "trace": Composite(trace),
-    "mvlgamma": Composite(mvlgamma),
-})
+certified_det, certified_logabsdet, certified_logdet = map(invariant, (det, logabsdet, logdet))
+certified_eigvalsh, certified_svdvals = map(invariant, (eigvalsh, svdvals))
+certified_inv, certified_pinv = map(inverse, (inv, pinv))
+certified_solve, certified_lstsq = map(solution, (solve, lstsq))

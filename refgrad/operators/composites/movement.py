@@ -1,36 +1,103 @@
-"""Composites that move entries without computing with them."""
+"""Composites that move entries without computing with them.
+
+A function takes the indices of the entries of each array, counted on from array to array, and returns them rearranged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.operators.operator import Composite, Operators, Shape, refuse_size
+from refgrad.operators.operator import Composite, Operators, refuse_size
 
 Pair = tuple[int, int]
 Widths = tuple[Pair, ...]
+Positions = npt.NDArray[np.intp]
+
+BLANK: Final = -1
+"""Index of an entry that is not copied from anywhere."""
 
 
-def pad(ops: Operators, x: Any, *, pad_width: Widths, value: float) -> Any:
-    """Pad each axis with ``value`` before and after its entries. Raises ValueError for a scalar."""
-    required(len(x.shape) > 0, "a scalar has nothing around it")
-    return constant_pad(ops, x, pad_width=pad_width, value=value)
+def blanks(*shape: int) -> Positions:
+    """Return an array of BLANK. Raises ValueError if it is too large."""
+    refuse_size(prod(shape))
+    return np.full(shape, BLANK)
 
 
-def constant_pad(ops: Operators, x: Any, *, pad_width: Widths, value: float) -> Any:
-    """Pad each axis with ``value`` before and after its entries; a negative width cuts entries off."""
-    (positions,) = positions_of(x.shape)
-    required(len(pad_width) == len(x.shape), "pad_width needs a pair of widths for each axis")
-    cuts = [(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pad_width, strict=True)]
+def positions_of(*arrays: Any) -> list[Positions]:
+    """Return arrays of these shapes that hold the flat indices of their entries, counted on from array to array."""
+    ends = np.cumsum([0, *(prod(x.shape) for x in arrays)])
+    return [np.arange(end, end + prod(x.shape)).reshape(x.shape) for end, x in zip(ends, arrays, strict=False)]
+
+
+def copied(ops: Operators, arrays: Sequence[Any], positions: Positions) -> Any:
+    """Return the entries of ``arrays`` at the indices ``positions``, counted as by :func:`positions_of`."""
+    flat = [ops.reshape(x, shape=(prod(x.shape),)) for x in arrays]
+    entries = flat[0] if len(flat) == 1 else ops.concatenate(*flat, axis=0)
+    return ops.reshape(ops.take(entries, axis=0, indices=_flat(positions)), shape=positions.shape)
+
+
+def filled(ops: Operators, arrays: Sequence[Any], positions: Positions, value: float) -> Any:
+    """Return :func:`copied`, with ``value`` wherever ``positions`` are BLANK."""
+    there = positions != BLANK
+    kept = copied(ops, arrays, positions[there])
+    spread = ops.add_at(kept, shape=(positions.size,), index=(_flat(np.flatnonzero(there)),))
+    result = ops.reshape(spread, shape=positions.shape)
+    return result if value == 0 else ops.where(ops.constant(there), result, value)
+
+
+def moved(rule: Callable[..., Any]) -> Composite:
+    """Return the composite that rearranges the entries of arrays as ``rule`` rearranges their indices."""
+
+    def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
+        return copied(ops, arrays, np.asarray(rule(*positions_of(*arrays), **attributes)))
+
+    return Composite(forward)
+
+
+def moved_between_blanks(rule: Callable[..., Any]) -> Composite:
+    """Return the composite of :func:`moved`, with ``value``, by default 0, wherever ``rule`` returns BLANK."""
+
+    def forward(ops: Operators, *arrays: Any, value: float = 0.0, **attributes: Any) -> Any:
+        return filled(ops, arrays, np.asarray(rule(*positions_of(*arrays), **attributes)), value)
+
+    return Composite(forward)
+
+
+def required(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is required, as in assert)
+    """Raise ValueError with the message ``problem`` unless ``condition`` is true."""
+    if not condition:
+        raise ValueError(problem)
+
+
+def _flat(positions: Positions) -> tuple[int, ...]:
+    return tuple(positions.ravel().tolist())
+
+
+def _padded(positions: Positions, pad_width: Widths) -> Positions:
+    required(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
+    cuts = [(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(positions.shape, pad_width, strict=True)]
     required(all(start <= stop for start, stop in cuts), "more is cut off than there is")
     cut = positions[tuple(slice(*pair) for pair in cuts)]
     widths = [(max(0, a), max(0, b)) for a, b in pad_width]
-    return filled(ops, [x], np.pad(cut, widths, constant_values=BLANK) if widths else cut, value)
+    return np.pad(cut, widths, constant_values=BLANK) if widths else cut
+
+
+@moved_between_blanks
+def pad(positions: Positions, *, pad_width: Widths) -> Positions:
+    """Pad each axis with a number before and after its entries. Raises ValueError for a scalar."""
+    required(positions.ndim > 0, "a scalar has nothing around it")
+    return _padded(positions, pad_width)
+
+
+@moved_between_blanks
+def constant_pad(positions: Positions, *, pad_width: Widths) -> Positions:
+    """Pad each axis with a number before and after its entries; a negative width cuts entries off."""
+    return _padded(positions, pad_width)
 
 
 def pad_by_copies(positions: Positions, *, pad_width: Widths, mode: Literal["reflect", "edge", "wrap"]) -> Positions:
@@ -42,19 +109,19 @@ def pad_by_copies(positions: Positions, *, pad_width: Widths, mode: Literal["ref
     return np.pad(positions, pad_width, mode=mode) if pad_width else positions
 
 
-def repeat(positions: Positions, *, repeats: int | tuple[int, ...], axis: int | None) -> Positions:
-    """Repeat every entry of an axis several times in a row."""
-    return np.repeat(positions, repeats, axis=axis)
+repeat = repeat_interleave = np.repeat
+roll, tile, rot90, moveaxis, swapaxes = np.roll, np.tile, np.rot90, np.moveaxis, np.swapaxes
+fliplr, flipud, ravel, squeeze_all = np.fliplr, np.flipud, np.ravel, np.squeeze
+atleast_1d, atleast_2d, atleast_3d = np.atleast_1d, np.atleast_2d, np.atleast_3d
 
 
-def roll(positions: Positions, *, axis: Any, shift: Any) -> Positions:
-    """Shift entries along axes; those moved beyond one end come back at the other."""
-    return np.roll(positions, shift, axis)
+def _joined(join: Callable[..., Positions]) -> Callable[..., Positions]:
+    """Return a function of several arrays that joins them as one of NumPy's functions of a sequence does."""
+    return lambda *arrays: join(arrays)
 
 
-def moveaxis(positions: Positions, *, source: Any, destination: Any) -> Positions:
-    """Move axes to other positions; the others keep their order."""
-    return np.moveaxis(positions, source, destination)
+hstack, vstack = _joined(np.hstack), _joined(np.vstack)
+dstack, column_stack = _joined(np.dstack), _joined(np.column_stack)
 
 
 def diagonal(positions: Positions, *, offset: int, axes: Pair) -> Positions:
@@ -62,8 +129,7 @@ def diagonal(positions: Positions, *, offset: int, axes: Pair) -> Positions:
     return np.diagonal(positions, offset, *axes)
 
 
-def diag_embed(positions: Positions, *, offset: int, axes: Pair) -> Positions:
-    """Return matrices with the last axis as diagonal; their rows and columns are ``axes`` of the result."""
+def _on_diagonals(positions: Positions, offset: int, axes: Pair) -> Positions:
     length = positions.shape[-1]
     result = blanks(*positions.shape[:-1], length + abs(offset), length + abs(offset))
     rows = np.arange(length) + max(0, -offset)
@@ -71,20 +137,29 @@ def diag_embed(positions: Positions, *, offset: int, axes: Pair) -> Positions:
     return np.moveaxis(result, (-2, -1), axes)
 
 
+@moved_between_blanks
+def diag_embed(positions: Positions, *, offset: int, axes: Pair) -> Positions:
+    """Return matrices with the last axis as diagonal; their rows and columns are ``axes`` of the result."""
+    return _on_diagonals(positions, offset, axes)
+
+
+@moved_between_blanks
 def diag(positions: Positions, *, k: int) -> Positions:
     """Return the matrix with a vector as its diagonal, or the diagonal of a matrix."""
     if positions.ndim == 1:
-        return diag_embed(positions, offset=k, axes=(0, 1))
+        return _on_diagonals(positions, k, (0, 1))
     required(positions.ndim == 2, "diag takes a vector or a matrix")  # noqa: PLR2004 (the rank of a matrix)
     return np.diagonal(positions, k)
 
 
+@moved_between_blanks
 def tril(positions: Positions, *, k: int) -> Positions:
     """Keep the entries on and below a diagonal of the last two axes; the others are BLANK."""
     required(positions.ndim > 1, "there are no rows and columns")
     return np.where(np.tri(positions.shape[-2], positions.shape[-1], k, dtype=bool), positions, BLANK)
 
 
+@moved_between_blanks
 def triu(positions: Positions, *, k: int) -> Positions:
     """Keep the entries on and above a diagonal of the last two axes; the others are BLANK."""
     required(positions.ndim > 1, "there are no rows and columns")
@@ -128,6 +203,7 @@ def meshgrid(*arrays: Positions, indexing: Literal["xy", "ij"]) -> Positions:
     return np.stack(np.meshgrid(*arrays, indexing=indexing))
 
 
+@moved_between_blanks
 def block_diag(*arrays: Positions) -> Positions:
     """Return the block-diagonal matrix of the arrays; vectors are rows."""
     required(all(x.ndim < 3 for x in arrays), "a block is a matrix")  # noqa: PLR2004 (the rank of a matrix is two)
@@ -171,8 +247,10 @@ def chunk(positions: Positions, *, axis: int, chunks: int, part: int) -> Positio
 
 def unstack(positions: Positions, *, axis: int, position: int) -> Positions:
     """Return one of the arrays that are stacked along an axis."""
-    picked: Positions = np.take(positions, position, axis)
-    return picked
+    return np.asarray(np.take(positions, position, axis))
+
+
+select = unstack
 
 
 def pixel_shuffle(positions: Positions, *, factor: int) -> Positions:
@@ -200,131 +278,3 @@ def channel_shuffle(positions: Positions, *, groups: int) -> Positions:
     lead, channels, *rest = positions.shape
     required(channels % groups == 0, "the channels do not fill groups")
     return positions.reshape(lead, groups, channels // groups, *rest).swapaxes(1, 2).reshape(positions.shape)
-
-
-Positions: TypeAlias = npt.NDArray[np.intp]
-
-BLANK: Final = -1
-"""Index of an entry that is not copied from anywhere."""
-
-
-def blanks(*shape: int) -> Positions:
-    """Return an array of BLANK. Raises ValueError if it is too large."""
-    refuse_size(prod(shape))
-    return np.full(shape, BLANK)
-
-
-def positions_of(*shapes: Shape) -> list[Positions]:
-    """Return arrays of these shapes that hold the flat indices of their entries, counted on from array to array."""
-    ends = np.cumsum([0, *map(prod, shapes)])
-    return [np.arange(end, end + prod(shape)).reshape(shape) for end, shape in zip(ends, shapes, strict=False)]
-
-
-def copied(ops: Operators, arrays: Sequence[Any], positions: Positions) -> Any:
-    """Return the entries of ``arrays`` at the indices ``positions``, counted as by :func:`places_of`."""
-    flat = [ops.reshape(x, shape=(prod(x.shape),)) for x in arrays]
-    entries = flat[0] if len(flat) == 1 else ops.concatenate(*flat, axis=0)
-    return ops.reshape(ops.take(entries, axis=0, indices=_flat(positions)), shape=positions.shape)
-
-
-def filled(ops: Operators, arrays: Sequence[Any], positions: Positions, value: float = 0.0) -> Any:
-    """Return :func:`copied`, with ``value`` wherever ``positions`` are BLANK."""
-    there = positions != BLANK
-    kept = copied(ops, arrays, positions[there])
-    spread = ops.add_at(kept, shape=(positions.size,), index=(_flat(np.flatnonzero(there)),))
-    result = ops.reshape(spread, shape=positions.shape)
-    return result if value == 0 else ops.where(ops.constant(there), result, value)
-
-
-def moved(rule: Callable[..., Any]) -> Composite:
-    """Return the composite that rearranges the entries of one array as ``rule`` rearranges their indices."""
-
-    def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
-        (positions,) = positions_of(x.shape)
-        return copied(ops, [x], np.asarray(rule(positions, **attributes)))
-
-    return Composite(forward)
-
-
-def moved_between_zeros(rule: Callable[..., Any]) -> Composite:
-    """Return the composite of :func:`moved`, with zeros wherever ``rule`` returns BLANK."""
-
-    def forward(ops: Operators, x: Any, **attributes: Any) -> Any:
-        (positions,) = positions_of(x.shape)
-        return filled(ops, [x], np.asarray(rule(positions, **attributes)))
-
-    return Composite(forward)
-
-
-def joined(rule: Callable[..., Any]) -> Composite:
-    """Return the composite that rearranges the entries of several arrays as ``rule`` rearranges their indices."""
-
-    def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
-        positions = positions_of(*(x.shape for x in arrays))
-        return copied(ops, arrays, np.asarray(rule(*positions, **attributes)))
-
-    return Composite(forward)
-
-
-def joined_between_zeros(rule: Callable[..., Any]) -> Composite:
-    """Return the composite of :func:`joined`, with zeros wherever ``rule`` returns BLANK."""
-
-    def forward(ops: Operators, *arrays: Any, **attributes: Any) -> Any:
-        positions = positions_of(*(x.shape for x in arrays))
-        return filled(ops, arrays, np.asarray(rule(*positions, **attributes)))
-
-    return Composite(forward)
-
-
-def required(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is required, as in assert)
-    """Raise ValueError with the message ``problem`` unless ``condition`` is true."""
-    if not condition:
-        raise ValueError(problem)
-
-
-def _flat(positions: Positions) -> tuple[int, ...]:
-    return tuple(positions.ravel().tolist())
-
-
-COMPOSITES: Mapping[str, Composite] = MappingProxyType({
-    "pad": Composite(pad),
-    "constant_pad": Composite(constant_pad),
-    "pad_by_copies": moved(pad_by_copies),
-    "tile": moved(lambda positions, *, reps: np.tile(positions, reps)),
-    "repeat": moved(repeat),
-    "repeat_interleave": moved(repeat),
-    "roll": moved(roll),
-    "moveaxis": moved(moveaxis),
-    "swapaxes": moved(lambda positions, *, axis1, axis2: np.swapaxes(positions, axis1, axis2)),
-    "rot90": moved(lambda positions, *, k, axes: np.rot90(positions, k, axes)),
-    "fliplr": moved(np.fliplr),
-    "flipud": moved(np.flipud),
-    "diagonal": moved(diagonal),
-    "diag": moved_between_zeros(diag),
-    "diag_embed": moved_between_zeros(diag_embed),
-    "tril": moved_between_zeros(tril),
-    "triu": moved_between_zeros(triu),
-    "ravel": moved(np.ravel),
-    "flatten": moved(flatten),
-    "unflatten": moved(unflatten),
-    "squeeze_all": moved(np.squeeze),
-    "atleast_1d": moved(np.atleast_1d),
-    "atleast_2d": moved(np.atleast_2d),
-    "atleast_3d": moved(np.atleast_3d),
-    "expand": moved(expand),
-    "broadcast_arrays": joined(broadcast_arrays),
-    "meshgrid": joined(meshgrid),
-    "hstack": joined(lambda *arrays: np.hstack(arrays)),
-    "vstack": joined(lambda *arrays: np.vstack(arrays)),
-    "dstack": joined(lambda *arrays: np.dstack(arrays)),
-    "column_stack": joined(lambda *arrays: np.column_stack(arrays)),
-    "block_diag": joined_between_zeros(block_diag),
-    "array_split": moved(array_split),
-    "split_at": moved(split_at),
-    "split_by_size": moved(split_by_size),
-    "chunk": moved(chunk),
-    "unstack": moved(unstack),
-    "pixel_shuffle": moved(pixel_shuffle),
-    "pixel_unshuffle": moved(pixel_unshuffle),
-    "channel_shuffle": moved(channel_shuffle),
-})

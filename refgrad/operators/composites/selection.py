@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,13 @@ from refgrad.operators.composites.movement import (
     BLANK,
     Positions,
     copied,
-    filled,
-    joined,
     moved,
+    moved_between_blanks,
     positions_of,
     required,
 )
 from refgrad.operators.operator import Composite, Operators
-from refgrad.operators.structures.shapes import numpy_index
+from refgrad.operators.structures import numpy_index
 
 
 def take_along_axis(positions: Positions, *, axis: int, indices: Any) -> Positions:
@@ -34,12 +32,16 @@ def gather(positions: Positions, *, axis: int, indices: Any) -> Positions:
     if positions.ndim == 0:
         return positions[..., None].take(chosen)
     axis %= positions.ndim
-    required(
-        all(n <= m for i, (n, m) in enumerate(zip(chosen.shape, positions.shape, strict=True)) if i != axis),
-        "there are more lines of indices than of entries",
-    )
-    fewer = tuple(slice(None) if i == axis else slice(n) for i, n in enumerate(chosen.shape))
-    return np.take_along_axis(positions[fewer], chosen, axis)
+    return np.take_along_axis(_first_lines(positions, chosen, axis), chosen, axis)
+
+
+def _first_lines(positions: Positions, chosen: Positions, axis: int) -> Positions:
+    """Return as many lines along ``axis`` as ``chosen`` has. Raises ValueError if there are fewer."""
+    fewer = [slice(n) for n in chosen.shape]
+    fewer[axis] = slice(None)
+    fits = all(n <= m for i, (n, m) in enumerate(zip(chosen.shape, positions.shape, strict=True)) if i != axis)
+    required(fits, "there are more lines of indices than of entries")
+    return positions[tuple(fewer)]
 
 
 def index_select(positions: Positions, *, axis: int, indices: tuple[int, ...]) -> Positions:
@@ -53,12 +55,6 @@ def index_select(positions: Positions, *, axis: int, indices: tuple[int, ...]) -
 def take_flat(positions: Positions, *, indices: Any) -> Positions:
     """Return the entries at indices in row-major order, in the shape of the indices."""
     return positions.ravel().take(np.asarray(indices, dtype=np.intp))
-
-
-def select(positions: Positions, *, axis: int, position: int) -> Positions:
-    """Return one entry of an axis, without the axis."""
-    picked: Positions = np.take(positions, position, axis)
-    return picked
 
 
 def narrow(positions: Positions, *, axis: int, start: int, length: int) -> Positions:
@@ -80,16 +76,14 @@ def masked_select(positions: Positions, *, mask: Any) -> Positions:
     truths = np.asarray(mask, dtype=bool)
     required(truths.size > 0 or positions.size == 0, "the mask has no entries")
     shape = np.broadcast_shapes(positions.shape, truths.shape)
-    picked: Positions = np.broadcast_to(positions, shape)[np.broadcast_to(truths, shape)]
-    return picked
+    return np.asarray(np.broadcast_to(positions, shape)[np.broadcast_to(truths, shape)])
 
 
 def boolean_index(positions: Positions, *, mask: Any) -> Positions:
     """Return the entries where a mask of the first axes is true; those axes become one."""
     truths = np.asarray(mask, dtype=bool)
     required(truths.size > 0, "the mask has no entries")
-    picked: Positions = positions[truths]
-    return picked
+    return np.asarray(positions[truths])
 
 
 def delete(positions: Positions, *, axis: int | None, position: int) -> Positions:
@@ -97,35 +91,25 @@ def delete(positions: Positions, *, axis: int | None, position: int) -> Position
     return np.delete(positions, position, axis)
 
 
-def insert(ops: Operators, x: Any, *, axis: int | None, position: int, value: float) -> Any:
-    """Insert ``value`` before an entry of an axis."""
-    (positions,) = positions_of(x.shape)
-    return filled(ops, [x], np.insert(positions, position, BLANK, axis), value)
+@moved_between_blanks
+def insert(positions: Positions, *, axis: int | None, position: int) -> Positions:
+    """Insert a number before an entry of an axis."""
+    return np.insert(positions, position, BLANK, axis)
 
 
-def masked_fill(ops: Operators, x: Any, mask: Any, *, value: float) -> Any:
-    """Return ``value`` where the mask is true, and the entries elsewhere."""
-    return ops.where(mask, value, x)
-
-
-def masked_nan_to_num(ops: Operators, x: Any, mask: Any, *, nan: float) -> Any:
-    """Return ``nan`` where the mask is true, and the entries elsewhere: ``nan_to_num`` of a masked array."""
-    return ops.where(mask, nan, x)
-
-
-def where_number(ops: Operators, condition: Any, x: Any, *, value: float) -> Any:
-    """Return the entries where the condition is true, and ``value`` elsewhere."""
-    return ops.where(condition, x, value)
-
-
-def index_fill(ops: Operators, x: Any, *, axis: int, indices: tuple[int, ...], value: float) -> Any:
-    """Return ``value`` at indices of an axis, and the entries elsewhere."""
-    (positions,) = positions_of(x.shape)
-    positions = positions.reshape(x.shape or (1,))
-    lines: list[Any] = [slice(None)] * positions.ndim
+@moved_between_blanks
+def index_fill(positions: Positions, *, axis: int, indices: tuple[int, ...]) -> Positions:
+    """Replace the entries at indices of an axis by a number."""
+    entries = positions.reshape(positions.shape or (1,))
+    lines: list[Any] = [slice(None)] * entries.ndim
     lines[axis] = np.asarray(indices, dtype=np.intp)
-    positions[tuple(lines)] = BLANK
-    return filled(ops, [x], positions.reshape(x.shape), value)
+    entries[tuple(lines)] = BLANK
+    return entries.reshape(positions.shape)
+
+
+masked_fill = Composite(lambda ops, x, mask, *, value: ops.where(mask, value, x))
+masked_nan_to_num = Composite(lambda ops, x, mask, *, nan: ops.where(mask, nan, x))
+where_number = Composite(lambda ops, condition, x, *, value: ops.where(condition, x, value))
 
 
 def _integers(indices: Any, positions: Positions) -> Positions:
@@ -147,14 +131,14 @@ def written(targets: Targets) -> Composite:
         result.reshape(-1)[to.ravel()] = origin.ravel()
         return result
 
-    return joined(rule)
+    return moved(rule)
 
 
 def added(targets: Targets) -> Composite:
     """Return the composite that adds entries, scaled by ``alpha`` if it has that attribute; duplicates accumulate."""
 
     def forward(ops: Operators, x: Any, source: Any, *, alpha: float = 1.0, **attributes: Any) -> Any:
-        to, origin = targets(*positions_of(x.shape, source.shape), **attributes)
+        to, origin = targets(*positions_of(x, source), **attributes)
         summands = copied(ops, [source], origin.ravel() - prod(x.shape))
         spread = ops.add_at(summands, shape=(prod(x.shape),), index=(tuple(to.ravel().tolist()),))
         spread = ops.reshape(spread, shape=x.shape)
@@ -180,22 +164,21 @@ def reduced(targets: Targets) -> Composite:
     """
 
     def forward(ops: Operators, x: Any, source: Any, *, reduce: str, include_self: bool, **attributes: Any) -> Any:
-        x_positions, source_positions = positions_of(x.shape, source.shape)
+        x_positions, source_positions = positions_of(x, source)
         to, origin = targets(x_positions, source_positions, **attributes)
         goals, origins = to.ravel(), origin.ravel()
-        groups: dict[int, list[list[int]]] = {}
-        order: dict[int, list[int]] = {}
+        groups: dict[int, list[tuple[int, list[int]]]] = {}
         for position in range(x_positions.size):
             contributions = origins[goals == position].tolist()
             if include_self or not contributions:
                 contributions = [position, *contributions]
-            groups.setdefault(len(contributions), []).append(contributions)
-            order.setdefault(len(contributions), []).append(position)
+            groups.setdefault(len(contributions), []).append((position, contributions))
         if not groups:
             return copied(ops, [x, source], x_positions)
-        parts = [getattr(ops, reduce)(copied(ops, [x, source], np.asarray(g)), axis=(1,)) for g in groups.values()]
+        lines = (np.asarray([entries for _, entries in group]) for group in groups.values())
+        parts = [getattr(ops, reduce)(copied(ops, [x, source], entries), axis=(1,)) for entries in lines]
         together = parts[0] if len(parts) == 1 else ops.concatenate(*parts, axis=0)
-        positions = np.argsort([position for group in order.values() for position in group])
+        positions = np.argsort([position for group in groups.values() for position, _ in group])
         return ops.reshape(copied(ops, [together], positions), shape=x.shape)
 
     return Composite(forward)
@@ -207,11 +190,7 @@ def along_axis(x: Positions, source: Positions, *, axis: int, indices: Any) -> t
     required(chosen.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
     if x.ndim == 0:
         x, source, chosen = x.reshape(1), source.reshape(1), chosen.reshape(1)
-    lines = tuple(slice(None) if i == axis % x.ndim else slice(n) for i, n in enumerate(chosen.shape))
-    target = x[lines]
-    fits = all(n == m for i, (n, m) in enumerate(zip(target.shape, chosen.shape, strict=True)) if i != axis % x.ndim)
-    required(fits, "there are more lines of indices than of entries")
-    return np.take_along_axis(target, chosen, axis), source
+    return np.take_along_axis(_first_lines(x, chosen, axis % x.ndim), chosen, axis), source
 
 
 def rows(x: Positions, source: Positions, *, axis: int, indices: tuple[int, ...]) -> tuple[Positions, Positions]:
@@ -266,38 +245,13 @@ def selected(x: Positions, source: Positions, *, axis: int, position: int) -> tu
     return np.take(x, position, axis), np.take(source, 0, axis)
 
 
-def diagonal(x: Positions, source: Positions, *, offset: int, axes: tuple[int, int]) -> tuple[Positions, Positions]:
+def on_diagonal(x: Positions, source: Positions, *, offset: int, axes: tuple[int, int]) -> tuple[Positions, Positions]:
     """Map a diagonal of two axes of the source to that diagonal of the array."""
     return np.diagonal(x, offset, *axes), np.diagonal(source, offset, *axes)
 
 
-COMPOSITES: Mapping[str, Composite] = MappingProxyType({
-    "take_along_axis": moved(take_along_axis),
-    "gather": moved(gather),
-    "index_select": moved(index_select),
-    "take_flat": moved(take_flat),
-    "select": moved(select),
-    "narrow": moved(narrow),
-    "compress": moved(compress),
-    "masked_select": moved(masked_select),
-    "boolean_index": moved(boolean_index),
-    "delete": moved(delete),
-    "insert": Composite(insert),
-    "masked_fill": Composite(masked_fill),
-    "masked_nan_to_num": Composite(masked_nan_to_num),
-    "where_number": Composite(where_number),
-    "index_fill": Composite(index_fill),
-    "scatter": written(along_axis),
-    "scatter_add": added(along_axis),
-    "scatter_reduce": reduced(along_axis),
-    "index_add": added(rows),
-    "index_copy": written(rows),
-    "index_reduce": reduced(rows),
-    "index_put": written_or_added(first_rows),
-    "set_at": written(at_index),
-    "put": written_or_added(flat),
-    "masked_scatter": written(masked),
-    "slice_scatter": written(sliced),
-    "select_scatter": written(selected),
-    "diagonal_scatter": written(diagonal),
-})
+scatter, scatter_add, scatter_reduce = written(along_axis), added(along_axis), reduced(along_axis)
+index_copy, index_add, index_reduce = written(rows), added(rows), reduced(rows)
+index_put, put = written_or_added(first_rows), written_or_added(flat)
+set_at, masked_scatter = written(at_index), written(masked)
+slice_scatter, select_scatter, diagonal_scatter = written(sliced), written(selected), written(on_diagonal)

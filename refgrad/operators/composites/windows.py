@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from refgrad.operators.operator import Composite, Operators, refuse_size
+from refgrad.operators.operator import Operators, refuse_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,26 @@ def stacked(x: Any, spatial: int) -> tuple[int, ...]:
     return x.shape if len(x.shape) == spatial + 2 else (1, *x.shape)
 
 
-def convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequence[Sliding]) -> Any:
-    """Return the sums over windows of ``x`` (…, c, *L) times ``weight`` (o, c / groups, *K), plus ``bias`` (o)."""
+def slidings_of(numbers: Mapping[str, int], lengths: Sequence[int] | None = None) -> list[Sliding]:
+    """Return the windows that slide along the last axes, by the attributes of a row.
+
+    Their sizes are attributes too, or the last of ``lengths``.
+    """
+    ends = ("",) if "stride" in numbers else ("_h", "_w")
+    sizes = [numbers[name] for name in ("size", "height", "width") if name in numbers] if lengths is None else lengths
+    both = {name: numbers[name] for name in ("dilation", "output_padding") if name in numbers}
+    return [
+        Sliding(size, numbers[f"stride{end}"], numbers.get(f"padding{end}", 0), **both)
+        for size, end in zip(sizes[-len(ends) :], ends, strict=True)
+    ]
+
+
+def convolution(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Return the sums over windows of ``x`` (…, c, *L) times ``weight`` (o, c / groups, *K), plus ``bias`` (o).
+
+    The number of groups follows from the channels.
+    """
+    slidings = slidings_of(numbers, weight.shape)
     spatial = len(slidings)
     batch, channels, *_ = shape = stacked(x, spatial)
     out, depth = weight.shape[:2]
@@ -111,28 +128,15 @@ def convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequen
     return ops.reshape(result, shape=(*x.shape[: len(x.shape) - spatial - 1], out, *counts))
 
 
-def conv1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """Return the cross-correlation along the last axis; the number of groups follows from the channels."""
-    return convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
+conv1d = conv2d = convolution
 
 
-def conv2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """Return the cross-correlation along the last two axes; the number of groups follows from the channels."""
-    return convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
+def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
+    """Add every entry of ``x`` (…, c, *L) times ``weight`` (c, o / groups, *K) to its window, plus ``bias`` (o).
 
-
-def slidings_of(numbers: Mapping[str, int], sizes: Sequence[int]) -> tuple[Sliding, Sliding]:
-    """Return the sliding windows along the height and the width."""
-    height, width = sizes
-    both = {name: numbers[name] for name in ("dilation", "output_padding") if name in numbers}
-    return (
-        Sliding(height, numbers["stride_h"], numbers["padding_h"], **both),
-        Sliding(width, numbers["stride_w"], numbers["padding_w"], **both),
-    )
-
-
-def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidings: Sequence[Sliding]) -> Any:
-    """Add every entry of ``x`` (…, c, *L) times ``weight`` (c, o / groups, *K) to its window, plus ``bias`` (o)."""
+    The number of groups follows from the channels.
+    """
+    slidings = slidings_of(numbers, weight.shape)
     spatial = len(slidings)
     batch, channels, *counts = shape = stacked(x, spatial)
     depth, out = weight.shape[1], bias.shape[0]
@@ -154,6 +158,9 @@ def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, slidi
     return ops.reshape(result, shape=(*x.shape[: len(x.shape) - len(shape[1:])], *result.shape[1:]))
 
 
+conv_transpose1d = conv_transpose2d = transposed_convolution
+
+
 def _added_up(ops: Operators, windows: Any, slidings: Sequence[Sliding]) -> Any:
     """Add windows (b, o, L₁, K₁, L₂, K₂ …) at their positions, and cut off the padding."""
     lead, counts, spatial = windows.shape[:2], windows.shape[2::2], len(slidings)
@@ -171,16 +178,6 @@ def _added_up(ops: Operators, windows: Any, slidings: Sequence[Sliding]) -> Any:
 
 def _nested(items: Any) -> Any:
     return tuple(map(_nested, items)) if isinstance(items, list) else items
-
-
-def conv_transpose1d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """Return the transposed cross-correlation along the last axis; the number of groups follows from the channels."""
-    return transposed_convolution(ops, x, weight, bias, [Sliding(weight.shape[-1], **numbers)])
-
-
-def conv_transpose2d(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
-    """Return the transposed cross-correlation along two axes; the number of groups follows from the channels."""
-    return transposed_convolution(ops, x, weight, bias, slidings_of(numbers, weight.shape[-2:]))
 
 
 def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
@@ -201,50 +198,54 @@ def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
     return ops.index(full, index=(slice(start, start + length),))
 
 
-def im2col(ops: Operators, x: Any, *, height: int, width: int, **numbers: int) -> Any:
+def im2col(ops: Operators, x: Any, **numbers: int) -> Any:
     """Return each window of ``x`` (c, h, w) as a column: (c · height · width, windows)."""
     stacked(x, 2)
-    windows = windowed(ops, x, slidings_of(numbers, (height, width)))
+    windows = windowed(ops, x, slidings_of(numbers))
     columns = ops.transpose(windows, axes=(0, 2, 4, 1, 3))
     return ops.reshape(columns, shape=(math.prod(columns.shape[:3]), math.prod(columns.shape[3:])))
 
 
-Slices = tuple[slice, ...]
 Bounds = Sequence[Sequence[slice]]
 
 
-def pooled(ops: Operators, x: Any, bounds: Bounds, reduce: Callable[[Any, tuple[int, ...], Slices], Any]) -> Any:
+def pooled(ops: Operators, x: Any, bounds: Bounds, reduction: str) -> Any:
     """Reduce every window of the last axes; ``bounds`` holds, for each of these axes, the slices of the windows."""
-    spatial = len(bounds)
-    lead = x.shape[: len(x.shape) - spatial]
+    lead = x.shape[: len(x.shape) - len(bounds)]
     axes = tuple(range(len(lead), len(x.shape)))
     before = (slice(None),) * len(lead)
-    entries = [reduce(ops.index(x, index=(*before, *window)), axes, window) for window in product(*bounds)]
+    reduce = getattr(ops, reduction)
+    entries = [reduce(ops.index(x, index=(*before, *window)), axis=axes) for window in product(*bounds)]
     return ops.reshape(ops.stack(*entries, axis=len(lead)), shape=(*lead, *map(len, bounds)))
 
 
-def _windows(x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> Iterator[list[slice]]:
+def _windows(x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> list[list[slice]]:
     lengths = stacked(x, len(slidings))[2:]
-    for sliding, length in zip(slidings, lengths, strict=True):
-        if sliding.padding > sliding.size // 2:
-            raise ValueError("the padding is at most half of the window")
-        yield [sliding.inside(number, length) for number in range(sliding.count(length, ceil=ceil))]
+    if any(sliding.padding > sliding.size // 2 for sliding in slidings):
+        raise ValueError("the padding is at most half of the window")
+    return [
+        [sliding.inside(number, length) for number in range(sliding.count(length, ceil=ceil))]
+        for sliding, length in zip(slidings, lengths, strict=True)
+    ]
 
 
-def max_pool(ops: Operators, x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> Any:
+def max_pool(ops: Operators, x: Any, *, ceil_mode: bool, **numbers: int) -> Any:
     """Return the largest entry of each window, without the padding."""
-    bounds = list(_windows(x, slidings, ceil=ceil))
-    return pooled(ops, x, bounds, lambda window, axes, _: ops.max(window, axis=axes))
+    return pooled(ops, x, _windows(x, slidings_of(numbers), ceil=ceil_mode), "max")
 
 
-def average_pool(ops: Operators, x: Any, slidings: Sequence[Sliding], *, ceil: bool, count_include_pad: bool) -> Any:
+max_pool1d = max_pool2d = max_pool
+
+
+def average_pool(ops: Operators, x: Any, *, ceil_mode: bool, count_include_pad: bool, **numbers: int) -> Any:
     """Return the sum of each window over its number of entries, which may include the padding.
 
-    The part of a window that reaches beyond the padding (with ``ceil``) is never counted. Source: PyTorch, the
+    The part of a window that reaches beyond the padding (with ``ceil_mode``) is never counted. Source: PyTorch, the
     documentation of AvgPool2d.
     """
+    slidings = slidings_of(numbers)
     lengths = x.shape[len(x.shape) - len(slidings) :]
-    bounds = list(_windows(x, slidings, ceil=ceil))
+    bounds = _windows(x, slidings, ceil=ceil_mode)
 
     def count(axis: int, number: int) -> int:
         sliding, window = slidings[axis], bounds[axis][number]
@@ -253,71 +254,36 @@ def average_pool(ops: Operators, x: Any, slidings: Sequence[Sliding], *, ceil: b
         start = number * sliding.stride - sliding.padding
         return min(start + sliding.size, int(lengths[axis]) + sliding.padding) - start
 
-    sums = pooled(ops, x, bounds, lambda window, axes, _: ops.sum(window, axis=axes))
+    sums = pooled(ops, x, bounds, "sum")
     counts = [[count(axis, number) for number in range(len(windows))] for axis, windows in enumerate(bounds)]
     return ops.divide(sums, ops.constant(math.prod(np.ix_(*counts))))
 
 
-def _one(numbers: Mapping[str, Any]) -> list[Sliding]:
-    return [Sliding(numbers["size"], numbers["stride"], numbers.get("padding", 0), numbers.get("dilation", 1))]
+avg_pool1d = avg_pool2d = average_pool
 
 
-def _two(numbers: Mapping[str, Any]) -> list[Sliding]:
-    dilation = numbers.get("dilation", 1)
-    return [
-        Sliding(numbers[size], numbers[stride], numbers[padding], dilation)
-        for size, stride, padding in (("height", "stride_h", "padding_h"), ("width", "stride_w", "padding_w"))
-    ]
-
-
-def max_pool1d(ops: Operators, x: Any, *, ceil_mode: bool, **numbers: int) -> Any:
-    """Return the largest entry of each window of the last axis."""
-    return max_pool(ops, x, _one(numbers), ceil=ceil_mode)
-
-
-def max_pool2d(ops: Operators, x: Any, *, ceil_mode: bool, **numbers: int) -> Any:
-    """Return the largest entry of each window of the last two axes."""
-    return max_pool(ops, x, _two(numbers), ceil=ceil_mode)
-
-
-def avg_pool1d(ops: Operators, x: Any, *, ceil_mode: bool, count_include_pad: bool, **numbers: int) -> Any:
-    """Return the mean of each window of the last axis."""
-    return average_pool(ops, x, _one(numbers), ceil=ceil_mode, count_include_pad=count_include_pad)
-
-
-def avg_pool2d(ops: Operators, x: Any, *, ceil_mode: bool, count_include_pad: bool, **numbers: int) -> Any:
-    """Return the mean of each window of the last two axes."""
-    return average_pool(ops, x, _two(numbers), ceil=ceil_mode, count_include_pad=count_include_pad)
-
-
-def lp_pool1d(ops: Operators, x: Any, *, norm: float, size: int, stride: int) -> Any:
+def lp_pool1d(ops: Operators, x: Any, *, norm: float, **numbers: int) -> Any:
     """Return the p-th root of the sum of p-th powers (p is ``norm``) of each window of the last axis."""
-    bounds = list(_windows(x, [Sliding(size, stride)], ceil=False))
-    sums = pooled(ops, ops.power(x, norm), bounds, lambda window, axes, _: ops.sum(window, axis=axes))
-    return ops.power(sums, 1 / norm)
+    bounds = _windows(x, slidings_of(numbers), ceil=False)
+    return ops.power(pooled(ops, ops.power(x, norm), bounds, "sum"), 1 / norm)
 
 
-def _shares(length: int, count: int) -> list[slice]:
-    """Return windows that divide an axis as evenly as possible, overlapping where needed."""
-    return [slice(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
+def adaptive_pool(reduction: str) -> Callable[..., Any]:
+    """Return the function that reduces windows, as many as asked for, that divide the last axes.
+
+    They divide an axis as evenly as possible, and overlap where needed.
+    """
+
+    def pool(ops: Operators, x: Any, **counts: int) -> Any:
+        pairs = list(zip(stacked(x, len(counts))[2:], counts.values(), strict=True))
+        bounds = [[slice(i * n // count, -(-(i + 1) * n // count)) for i in range(count)] for n, count in pairs]
+        return pooled(ops, x, bounds, reduction)
+
+    return pool
 
 
-def adaptive_avg_pool1d(ops: Operators, x: Any, *, size: int) -> Any:
-    """Return the means of ``size`` windows that divide the last axis."""
-    bounds = [_shares(length, size) for length in stacked(x, 1)[2:]]
-    return pooled(ops, x, bounds, lambda window, axes, _: ops.mean(window, axis=axes))
-
-
-def adaptive_avg_pool2d(ops: Operators, x: Any, *, height: int, width: int) -> Any:
-    """Return the means of ``height`` times ``width`` windows that divide the last two axes."""
-    bounds = [_shares(*pair) for pair in zip(stacked(x, 2)[2:], (height, width), strict=True)]
-    return pooled(ops, x, bounds, lambda window, axes, _: ops.mean(window, axis=axes))
-
-
-def adaptive_max_pool1d(ops: Operators, x: Any, *, size: int) -> Any:
-    """Return the largest entries of ``size`` windows that divide the last axis."""
-    bounds = [_shares(length, size) for length in stacked(x, 1)[2:]]
-    return pooled(ops, x, bounds, lambda window, axes, _: ops.max(window, axis=axes))
+adaptive_avg_pool1d = adaptive_avg_pool2d = adaptive_pool("mean")
+adaptive_max_pool1d = adaptive_pool("max")
 
 
 def interpolate_nearest(ops: Operators, x: Any, *, size: int) -> Any:
@@ -351,23 +317,3 @@ def _source(number: int, length: int, size: int, *, align_corners: bool) -> Frac
     if align_corners:
         return Fraction(number * (length - 1), size - 1) if size > 1 else Fraction(0)
     return max(Fraction(0), Fraction((2 * number + 1) * length, 2 * size) - Fraction(1, 2))
-
-
-COMPOSITES: Mapping[str, Composite] = MappingProxyType({
-    "conv1d": Composite(conv1d),
-    "conv2d": Composite(conv2d),
-    "conv_transpose1d": Composite(conv_transpose1d),
-    "conv_transpose2d": Composite(conv_transpose2d),
-    "convolve": Composite(convolve),
-    "im2col": Composite(im2col),
-    "max_pool1d": Composite(max_pool1d),
-    "max_pool2d": Composite(max_pool2d),
-    "avg_pool1d": Composite(avg_pool1d),
-    "avg_pool2d": Composite(avg_pool2d),
-    "lp_pool1d": Composite(lp_pool1d),
-    "adaptive_avg_pool1d": Composite(adaptive_avg_pool1d),
-    "adaptive_avg_pool2d": Composite(adaptive_avg_pool2d),
-    "adaptive_max_pool1d": Composite(adaptive_max_pool1d),
-    "interpolate_nearest": Composite(interpolate_nearest),
-    "interpolate_linear": Composite(interpolate_linear),
-})

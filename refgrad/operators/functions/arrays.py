@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.operators.functions.column import column
+from refgrad.operators.expression import column
 
 
 @cache
@@ -81,7 +81,7 @@ def _sigmoid(x: Any) -> Any:
 DIGAMMA = _special("digamma")
 BESSEL = MappingProxyType({0: _special("i0"), 1: _special("i1")})
 """Functions of scipy for the orders 0 and 1, right for all numbers: its general one is 0 at 1e-181 for order 1."""
-NEAR_SPHERE = 2.0**-27
+NEAR_SPHERE = math.sqrt(np.finfo(np.float64).eps) / 2
 """Size of x below which the first term of a spherical Bessel function is accurate: 1 + x² rounds to 1."""
 
 NEAR = 2.0**-500
@@ -93,7 +93,6 @@ FAR = 2.0**20
 SCALED_BESSEL = MappingProxyType({0: _special("i0e"), 1: _special("i1e")})
 
 NUMPY_FUNCTIONS: Mapping[str, Any] = column(
-    "arrays",
     {
         name: getattr(np, name)
         for name in (

@@ -8,7 +8,7 @@ Inequalities return True, False or None: None where overlapping balls or an exac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from math import factorial, prod
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from typing import Any
 
 from flint import arb, arb_series, ctx
 
-from refgrad.operators.functions.column import column
+from refgrad.operators.expression import column
 
 Decision = bool | None
 
@@ -38,7 +38,24 @@ def logical_or(a: Decision, b: Decision) -> Decision:
     return logical_not(logical_and(logical_not(a), logical_not(b)))
 
 
-HALF = 0.5
+HALF = 1 / 2
+
+
+def precision(bits: int) -> AbstractContextManager[None]:
+    """Set the precision of ball arithmetic to ``bits`` bits inside the block."""
+    return ctx.workprec(bits)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def series_precision(bits: int, length: int) -> Iterator[None]:
+    """Compute with series of ``length`` coefficients, of ``bits`` bits each, inside the block."""
+    before = ctx.cap
+    ctx.cap = length
+    try:
+        with precision(bits):
+            yield
+    finally:
+        ctx.cap = before
 
 
 def of_ball(function: Callable[[arb], arb]) -> Callable[[Any], arb]:
@@ -61,12 +78,8 @@ def monotone(function: Callable[[arb], arb], x: arb) -> arb:
     """
     if not x.is_finite():
         return arb.nan()
-    before = ctx.prec
-    ctx.prec = 2 * before
-    try:
+    with precision(2 * ctx.prec):
         result = function(x) if x.is_exact() else function(x.lower()).union(function(x.upper()))
-    finally:
-        ctx.prec = before
     return +result
 
 
@@ -95,13 +108,9 @@ def nearest_even(x: arb) -> arb:
 
 def log_gamma_coefficients(x: Any, length: int) -> list[arb]:
     """Return the Taylor coefficients of log Γ at x > 0; NaN elsewhere."""
-    before = ctx.cap
-    ctx.cap = length
-    try:
+    with series_precision(ctx.prec, length):
         series = arb_series([arb(x), 1]).lgamma()
         return [series[k] for k in range(length)]
-    finally:
-        ctx.cap = before
 
 
 def polygamma(order: Any, x: Any) -> arb:
@@ -144,17 +153,6 @@ def scaled_bessel(order: int) -> Callable[[Any], arb]:
     return of_ball(lambda x: abs(x).bessel_i(arb(order), True) * sign(x))  # noqa: FBT003 (FLINT's own signature)
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Set the precision of ball arithmetic to ``bits`` bits inside the block."""
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
-
-
 def greater(x: Any, y: Any) -> Decision:
     """Return True if x > y; None where the balls overlap and at exact equality, where a kink lies."""
     if x > y:
@@ -194,11 +192,12 @@ Branch = tuple[Any, ...] | Callable[[], tuple[Any, ...]]
 def choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, ...]:
     """Return one branch's value and partials, or the hulls over both branches if the condition is undecided."""
     if condition is None:
-        return tuple(hull(a, b) for a, b in zip(_taken(then), _taken(otherwise), strict=True))
-    return _taken(then if condition else otherwise)
+        return tuple(hull(a, b) for a, b in zip(taken(then), taken(otherwise), strict=True))
+    return taken(then if condition else otherwise)
 
 
-def _taken(branch: Branch) -> tuple[Any, ...]:
+def taken(branch: Branch) -> tuple[Any, ...]:
+    """Return the value and partials of a branch, computed now if the branch is a function."""
     return branch if type(branch) is tuple else branch()  # type: ignore[operator]
 
 
@@ -218,14 +217,13 @@ def _arctan2(ordinate: Any, abscissa: Any) -> arb:
     return arb.nan() if y.is_nan() or x.is_nan() else arb.atan2(y, x)
 
 
-FLINT_NAMES: Mapping[str, str] = MappingProxyType(
-    {name: name for name in ("exp", "log", "expm1", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")}
-    | {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
-    | {name: name for name in ("floor", "erf", "erfc", "erfinv")}
-)
+SHARED = ("exp", "log", "sqrt", "sin", "cos", "tan", "erf", "erfc")
+"""Functions that FLINT has for balls and for series, under these names."""
 
 CELLS: Mapping[str, Any] = MappingProxyType(
-    {name: of_ball(getattr(arb, other)) for name, other in FLINT_NAMES.items()}
+    {name: of_ball(getattr(arb, name)) for name in (*SHARED, "expm1", "log1p", "floor", "erfinv")}
+    | {name: of_ball(getattr(arb, name)) for name in ("sinh", "cosh", "tanh")}
+    | {f"arc{name}": of_ball(getattr(arb, f"a{name}")) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
     | {
         "exp2": lambda x: arb(2) ** x,
         "log2": lambda x: _ball(x).log() / arb.const_log2(),
@@ -266,7 +264,7 @@ GRAMMAR: Mapping[str, Any] = MappingProxyType({
     "choose": choose,
 })
 
-BALL_FUNCTIONS: Mapping[str, Any] = column("balls", CELLS, GRAMMAR)
+BALL_FUNCTIONS: Mapping[str, Any] = column(CELLS, GRAMMAR)
 """The column of balls, with comparisons and branches, without pi, which depends on the precision."""
 
 

@@ -2,7 +2,6 @@
 
 A derivative is a formula of the same language; ``out`` is the value of the function. The derivatives are textbook rules
 (e.g. NIST DLMF 4.20, 4.38, 5.15, 7.10 and 10.29), independent of the ``partials`` of the operator rows.
-
 """
 
 from __future__ import annotations
@@ -106,23 +105,12 @@ FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
         nature="kinked",
         integers=ORDER,
     ),
-    "i1e": _of_one(
-        "(i0e(x) + besselie(2, x)) / 2 - (out if x > 0 else -out)",
-        "i1(x) * exp(-abs(x))",
-        nature="kinked",
-    ),
+    "i1e": _of_one("(i0e(x) + besselie(2, x)) / 2 - (out if x > 0 else -out)", "i1(x) * exp(-abs(x))", nature="kinked"),
 })
 """The rows. A definition calls only functions of rows above it."""
 
-
-PYTHON_ABSENT = frozenset({
-    *("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "sigmoid", "erfcx", "erfinv"),
-    *("abs", "sign", "floor", "trunc", "round", "maximum", "minimum"),
-    *("polygamma", "digamma", "besseli", "besselie", "sphericalj", "i0", "i1", "i0e", "i1e"),
-})
-"""Functions that are not applied to constants in advance, but evaluated with the rest of the formula."""
-
 PYTHON_FLOATS: Mapping[str, Any] = MappingProxyType(
-    {name: getattr(math, name) for name in FUNCTIONS if name not in PYTHON_ABSENT} | {"pi": math.pi}
+    {name: getattr(math, name) for name, row in FUNCTIONS.items() if row.nature == "analytic" and hasattr(math, name)}
+    | {"pi": math.pi}
 )
-"""The column of Python floats. The import fails if ``math`` lacks a function that is not declared absent."""
+"""The column of Python floats. Functions that are not in it are evaluated with the rest of the formula."""

@@ -12,8 +12,7 @@ A function is composed with a series by its Taylor coefficients at the constant 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from math import comb, factorial
@@ -22,25 +21,24 @@ from typing import Any
 
 from flint import arb, arb_series, ctx
 
+from refgrad.operators.expression import column
+from refgrad.operators.functions import balls
 from refgrad.operators.functions.balls import (
     HALF,
+    SHARED,
     Branch,
     Decision,
     as_integer,
     cube_root,
-    equal,
     erfcx,
-    greater,
     log_gamma_coefficients,
-    logical_and,
     logical_not,
-    logical_or,
     nearest_even,
     precision,
     spherical_bessel_function,
+    taken,
     toward_zero,
 )
-from refgrad.operators.functions.column import column
 
 Coefficients = Callable[[arb, int], Sequence[arb]]
 
@@ -158,18 +156,6 @@ def between_jumps(function: Callable[[arb], arb], jumps: Callable[[arb], arb]) -
     return apply
 
 
-@contextmanager
-def series_precision(bits: int, length: int) -> Iterator[None]:
-    """Compute with series of ``length`` coefficients, of ``bits`` bits each, inside the block."""
-    before = ctx.cap
-    ctx.cap = length
-    try:
-        with precision(bits):
-            yield
-    finally:
-        ctx.cap = before
-
-
 def coefficient(number: Any, order: int) -> Any:
     """Return one coefficient of a series or of a constant; NaN if the series has too few."""
     if type(number) is arb_series:
@@ -192,10 +178,8 @@ def where(condition: Decision, x: Any, y: Any) -> Any:
 def choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, ...]:
     """Return one branch's value and partials, or series of NaN if the condition is undecided."""
     if condition is None:
-        branch = then if type(then) is tuple else then()  # type: ignore[operator]
-        return (unknown(),) * len(branch)
-    taken = then if condition else otherwise
-    return taken if type(taken) is tuple else taken()  # type: ignore[operator]
+        return (unknown(),) * len(taken(then))
+    return taken(then if condition else otherwise)
 
 
 def primitive(value: arb, slope: Any, x: arb_series) -> arb_series:
@@ -249,7 +233,7 @@ def _arctan2(ordinate: Any, abscissa: Any) -> Any:
 
 
 def _greater(x: Any, y: Any) -> Decision:
-    return greater(arb(constant(x)), arb(constant(y)))
+    return balls.greater(arb(constant(x)), arb(constant(y)))
 
 
 def _less(x: Any, y: Any) -> Decision:
@@ -258,7 +242,7 @@ def _less(x: Any, y: Any) -> Decision:
 
 def _equal(x: Any, y: Any) -> Decision:
     """Compare the constant terms; None if they are equal but a series varies, since it may differ next to the point."""
-    same = equal(constant(x), constant(y))
+    same = balls.equal(constant(x), constant(y))
     return None if same and (_moves(x) or _moves(y)) else same
 
 
@@ -276,13 +260,9 @@ def _of_series(method: str) -> Callable[[Any], Any]:
     return lambda number: function(lifted(number))
 
 
-FLINT_NAMES: Mapping[str, str] = MappingProxyType(
-    {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "erf", "erfc")}
-    | {"arcsin": "asin", "arccos": "acos", "arctan": "atan"}
-)
-
 CELLS: Mapping[str, Any] = MappingProxyType(
-    {name: _of_series(other) for name, other in FLINT_NAMES.items()}
+    {name: _of_series(name) for name in SHARED}
+    | {f"arc{name}": _of_series(f"a{name}") for name in ("sin", "cos", "tan")}
     | {
         "expm1": _expm1,
         "exp2": lambda x: (lifted(x) * arb.const_log2()).exp(),
@@ -310,21 +290,18 @@ CELLS: Mapping[str, Any] = MappingProxyType(
 )
 
 GRAMMAR: Mapping[str, Any] = MappingProxyType({
-    "number": arb,
+    **balls.GRAMMAR,
     "greater": _greater,
     "greater_equal": _greater,
     "less": _less,
     "less_equal": _less,
     "equal": _equal,
     "not_equal": lambda x, y: logical_not(_equal(x, y)),
-    "logical_and": logical_and,
-    "logical_or": logical_or,
-    "logical_not": logical_not,
     "where": where,
     "choose": choose,
 })
 
-SERIES_FUNCTIONS: Mapping[str, Any] = column("series", CELLS, GRAMMAR)
+SERIES_FUNCTIONS: Mapping[str, Any] = column(CELLS, GRAMMAR)
 """The column of series, with comparisons and branches, without pi, which depends on the precision."""
 
 

@@ -14,7 +14,7 @@ j powers of two have a sum with j binary ones only if they differ. So some m has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -25,11 +25,8 @@ from typing import Any, ClassVar, Literal
 from flint import arb, arb_series
 
 from refgrad.operators import Operator
-from refgrad.operators.functions.balls import precision
-from refgrad.operators.functions.series import series_precision
-from refgrad.oracles.certified.series import true_derivative, true_series, usual_derivative, usual_series
-
-Derivative = Callable[..., tuple[Any, ...]]
+from refgrad.operators.functions.balls import precision, series_precision
+from refgrad.oracles.certified.series import Derivative, true_derivative, true_series, usual_derivative, usual_series
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class Arithmetic:
 
     def allows_quotients(self) -> bool:
         """Return True if slopes of products need the rounding noise of engines that divide the product by a factor."""
-        return False
+        return self.purpose == "rounding" and self.number is arb_series
 
     def along(self, leaf: str, direction: list[Any]) -> SeriesArithmetic:
         """Return the arithmetic with one more infinitesimal, along which a leaf changes by ``direction``, per entry."""
@@ -133,10 +130,6 @@ class SeriesArithmetic(Arithmetic):
     def still(self, value: Any) -> Any:
         """Return the value at the point where all infinitesimals are 0, as a constant series."""
         return arb_series([value[0]])
-
-    def allows_quotients(self) -> bool:
-        """Return True if slopes of products need the rounding noise of engines that divide the product by a factor."""
-        return self.purpose == "rounding"
 
     def along(self, leaf: str, direction: list[Any]) -> SeriesArithmetic:
         """Return the arithmetic with one more infinitesimal. The leaf changes along it in addition to the others."""

@@ -12,6 +12,7 @@ computed as the rounding error of b / a. So the rounding budget of each change o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from functools import partial as bound
 from typing import Any
@@ -22,8 +23,8 @@ from flint import arb
 
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.series import coefficient
-from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
-from refgrad.oracles.certified.series import change_noise, relative_change
+from refgrad.oracles.certified.arithmetic import Arithmetic
+from refgrad.oracles.certified.series import Derivative, change_noise, relative_change
 from refgrad.scenario import Grad, Jvp, Leaf
 
 Edges = tuple[tuple[int, Any], ...]
@@ -33,19 +34,16 @@ CONSTANT = -1
 ONE = 1
 
 
+@dataclass(slots=True, eq=False)
 class Ball:
     """A scalar that records the operations on it: a FLINT ball, or a series of them, and its slot on the tape.
 
     The slot of a constant is -1.
     """
 
-    __slots__ = ("slot", "tape", "value")
-
-    def __init__(self, value: arb, slot: int, tape: list[Edges]) -> None:
-        """Wrap the value of slot ``slot`` of ``tape``."""
-        self.value = value
-        self.slot = slot
-        self.tape = tape
+    value: arb
+    slot: int
+    tape: list[Edges]
 
     def _scaled(self, value: arb, slope: Any) -> Ball:
         if self.slot < 0:
@@ -166,7 +164,7 @@ class BallTape:
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of balls."""
         if operator.structure is not None:
-            result = self._lifted(_as_objects(operator.structure.forward(self, *arguments, **attributes)))
+            result = self._lifted(_as_objects(operator.structure.forward(self)(*arguments, **attributes)))
             quotients = self.arithmetic.allows_quotients() and _is_product(operator)
             return self._with_quotient_noise(arguments, result) if quotients else result
         derivative = self.arithmetic.derivative(operator)

@@ -83,15 +83,12 @@ class BallTrace:
         Each of ``scales`` multiplies the cotangent of a name on the way.
         """
         with self.arithmetic.context():
-            factors = self._factors(scales)
+            factors = {b.slot: arb(factor) for name, factor in scales for b in self.values[name].ravel().tolist()}
             if at in self.tape.leaf_slots:
                 return self._pulled(self.values, contributions, factors)[at]
             cotangents = self.tape.sweep(self._starts(self.values, contributions), factors)
             entries = [cotangents[ball.slot] for ball in self.values[at].ravel().tolist()]
             return filled(self.values[at].shape, [arb(0) if entry is None else entry for entry in entries])
-
-    def _factors(self, scales: Scales) -> dict[int, arb]:
-        return {ball.slot: arb(factor) for name, factor in scales for ball in self.values[name].ravel().tolist()}
 
     def _gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
         """Return the gradient that a step records; NaN where the shape of its seed makes the step fail."""

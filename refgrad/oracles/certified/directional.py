@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
@@ -20,24 +21,21 @@ from flint import arb
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import differentiate_along
-from refgrad.operators.functions.balls import Branch, Decision, ball_functions, choose, precision
+from refgrad.operators.functions.balls import Branch, Decision, ball_functions, choose, precision, taken
 from refgrad.oracles.certified.ball_tape import ObjectArray, filled
+from refgrad.oracles.certified.certified import TRUTH_BITS, Floats
 from refgrad.oracles.certified.series import true_derivative
 from refgrad.scenario import Constant, Jvp, Leaf, Scenario
 
-Floats = npt.NDArray[np.float64]
 Contributions = tuple[tuple[str, Constant | None], ...]
 
 
+@dataclass(slots=True, eq=False)
 class Moving:
     """A scalar with its tangent, both balls."""
 
-    __slots__ = ("speed", "value")
-
-    def __init__(self, value: arb, speed: arb) -> None:
-        """Set the value and its tangent."""
-        self.value = value
-        self.speed = speed
+    value: arb
+    speed: arb
 
     def __add__(self, other: Moving | int) -> Moving:
         """Return the sum. Integers come from NumPy's neutral elements."""
@@ -60,13 +58,15 @@ class Moving:
         return Moving(self.value / count, self.speed / count)
 
 
+@dataclass(frozen=True, eq=False)
 class MovingBalls:
-    """The number system of values with tangents: ``directions[name]`` is a leaf's tangent, in the leaf's shape."""
+    """The number system of values with tangents: ``directions[name]`` is a leaf's tangent, in the leaf's shape.
 
-    def __init__(self, directions: Mapping[str, Floats], bits: int) -> None:
-        """Set the tangents of leaves. Leaves without one have tangent 0."""
-        self.directions = directions
-        self.bits = bits
+    Leaves without one have tangent 0.
+    """
+
+    directions: Mapping[str, Floats]
+    bits: int
 
     @cached_property
     def maximum(self) -> Any:
@@ -90,7 +90,7 @@ class MovingBalls:
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of scalars with tangents."""
         if operator.structure is not None:
-            result = np.asarray(operator.structure.forward(self, *arguments, **attributes), dtype=object)
+            result = np.asarray(operator.structure.forward(self)(*arguments, **attributes), dtype=object)
             return filled(result.shape, [_lifted(entry) for entry in result.ravel()])
         function = self._scalar(operator, attributes)
         shape = np.broadcast_shapes(*(a.shape for a in arguments))
@@ -121,7 +121,7 @@ class MovingBalls:
 
 
 def directional_derivative(
-    scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = 128
+    scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = TRUTH_BITS
 ) -> arb:
     """Return a ball that contains the sum over (output, seed) of seed · tangent of the output, for every legal choice.
 
@@ -143,7 +143,7 @@ _gaps: ContextVar[list[float] | None] = ContextVar("gaps", default=None)
 
 
 def gaps_at_kinks(
-    scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = 128
+    scenario: Scenario, contributions: Contributions, directions: Mapping[str, Floats], bits: int = TRUTH_BITS
 ) -> list[float]:
     """Return, for each undecided branch, the difference between the tangents of its two sides along a direction.
 
@@ -164,13 +164,13 @@ def _choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, 
     if condition is None:
         gaps = _gaps.get()
         if gaps is not None:
-            sides = [side if type(side) is tuple else side() for side in (then, otherwise)]  # type: ignore[operator]
+            sides = [taken(then), taken(otherwise)]
             gaps.append(float(arb(sides[0][1]).mid()) - float(arb(sides[1][1]).mid()))
     return choose(condition, then, otherwise)
 
 
 @cache
-def _along(operator: Operator, bits: int) -> Callable[..., tuple[Any, Any]]:
+def _along(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's formula to value and tangent; attributes follow the arguments."""
     assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)

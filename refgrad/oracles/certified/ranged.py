@@ -7,7 +7,8 @@ judged that depends on it. A result that may be smaller than the smallest normal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from flint import arb
 
 from refgrad.operators import Operator
 from refgrad.operators.functions.balls import ball_functions, precision
-from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
-from refgrad.oracles.certified.series import continued, rule
+from refgrad.oracles.certified.arithmetic import Arithmetic
+from refgrad.oracles.certified.series import Derivative, continued, rule
 from refgrad.scenario.formats import FLOAT64, Format
 
 HEADROOM: Final = 4.0
@@ -32,6 +33,11 @@ _format: ContextVar[Format] = ContextVar("_format", default=FLOAT64)
 """Format of the current computation. It is context state, like FLINT's precision."""
 
 
+def _ranged(function: Callable[[arb, Any], arb]) -> Callable[[Any, Any], Ranged]:
+    """Return the method that applies a function of balls, and restricts the result to the range of the format."""
+    return lambda number, other: Ranged(function(number.ball, _plain(other)))
+
+
 class Ranged:
     """A ball in a format with a largest and a smallest number."""
 
@@ -39,7 +45,7 @@ class Ranged:
 
     def __init__(self, number: Any) -> None:
         """Restrict a ball, or a number, to the range of the format."""
-        self.ball = _fitted(arb(_plain(number)))
+        self.ball = _fitted(number if type(number) is arb else arb(_plain(number)))
 
     def is_finite(self) -> bool:
         """Return True if an engine certainly has a finite number here."""
@@ -49,41 +55,11 @@ class Ranged:
         """Negate."""
         return Ranged(-self.ball)
 
-    def __add__(self, other: Any) -> Ranged:
-        """Add."""
-        return Ranged(self.ball + _plain(other))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Ranged:
-        """Subtract."""
-        return Ranged(self.ball - _plain(other))
-
-    def __rsub__(self, other: Any) -> Ranged:
-        """Subtract from another number."""
-        return Ranged(_plain(other) - self.ball)
-
-    def __mul__(self, other: Any) -> Ranged:
-        """Multiply."""
-        return Ranged(self.ball * _plain(other))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Ranged:
-        """Divide."""
-        return Ranged(self.ball / _plain(other))
-
-    def __rtruediv__(self, other: Any) -> Ranged:
-        """Divide another number by this one."""
-        return Ranged(_plain(other) / self.ball)
-
-    def __pow__(self, other: Any) -> Ranged:
-        """Raise to a power."""
-        return Ranged(self.ball ** _plain(other))
-
-    def __rpow__(self, other: Any) -> Ranged:
-        """Raise another number to this power."""
-        return Ranged(arb(_plain(other)) ** self.ball)
+    __add__ = __radd__ = _ranged(operator.add)
+    __mul__ = __rmul__ = _ranged(operator.mul)
+    __sub__, __rsub__ = _ranged(operator.sub), _ranged(lambda x, other: other - x)
+    __truediv__, __rtruediv__ = _ranged(operator.truediv), _ranged(lambda x, other: other / x)
+    __pow__, __rpow__ = _ranged(operator.pow), _ranged(lambda x, other: arb(other) ** x)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb, arb_series, ctx
 
 from refgrad.operators import Edge, Formula, Operator
-from refgrad.operators.differentiation import bending, differentiate
+from refgrad.operators.differentiation import bending, compiled, differentiate
 from refgrad.operators.functions.balls import ball_functions, hull
 from refgrad.operators.functions.series import SERIES_FUNCTIONS, constant, primitive, series_functions, unknown
 
@@ -43,30 +43,18 @@ def true_series(operator: Operator, bits: int) -> Derivative:
     derivative = differentiate(
         operator.formula, operator.argument_names, operator.attribute_names, series_functions(bits)
     )
-    return _without_poles(operator, guarded(derivative, 1 + len(operator.arguments)))
+    return without_poles(operator, guarded(derivative, 1 + len(operator.arguments)))
 
 
-@cache
-def series_value(operator: Operator, bits: int) -> Derivative:
-    """Compile the row's ``formula`` to its value. Derivatives come from FLINT's composition of series only.
-
-    The partials that it returns are 0 and are not used, as no tape is recorded.
-    """
-    assert operator.formula is not None
-    value = operator.formula.function((*operator.argument_names, *operator.attribute_names), series_functions(bits))
-    nothing = (0,) * len(operator.arguments)
-    only = guarded(lambda *numbers, **attributes: (value(*numbers, **attributes), *nothing), 1 + len(nothing))
-    return _without_poles(operator, only)
-
-
-def _without_poles(operator: Operator, derivative: Derivative) -> Derivative:
+def without_poles(operator: Operator, derivative: Derivative) -> Derivative:
     """Wrap a derivative to return unknown results where a power may have base 0 and an exponent of at most 1.
 
     FLINT returns 0 for a series 0 to any power, even a negative one. Value and slope are 0 only for exponents above 1.
     """
     assert operator.formula is not None
     parameters = (*operator.argument_names, *operator.attribute_names)
-    powers = [node for node in ast.walk(operator.formula.tree) if isinstance(node, ast.BinOp) and _varies(node)]
+    nodes = [node for node in ast.walk(operator.formula.tree) if isinstance(node, ast.BinOp)]
+    powers = [node for node in nodes if isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant)]
     if not powers:
         return derivative
     sides = [
@@ -74,18 +62,14 @@ def _without_poles(operator: Operator, derivative: Derivative) -> Derivative:
         for node in powers
     ]
 
-    def without_poles(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
+    def checked(*numbers: Any, **attributes: Any) -> tuple[Any, ...]:
         constants = [constant(number) for number in numbers]
         for base, exponent in sides:
             if arb(base(*constants, **attributes)).contains(0) and not exponent(*constants, **attributes) > 1:
                 return (unknown(),) * (1 + len(operator.arguments))
         return derivative(*numbers, **attributes)
 
-    return without_poles
-
-
-def _varies(node: ast.BinOp) -> bool:
-    return isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant)
+    return checked
 
 
 ROUNDINGS = 4
@@ -168,7 +152,8 @@ def _differences(
     small part of the slope where the slope is near 1, and not small in units of the slope where the slope is near 0.
     Operands that such a slope is multiplied with enlarge the noise by their size (silu: x z).
     """
-    choosing = [n for n, name in enumerate(operator.argument_names) if _chooses(operator, name)]
+    names = operator.argument_names
+    choosing = [n for n, name in enumerate(names) if name in operator.saves(name) and not bending(operator, name)]
     exponential = [
         (n, _factors(operator, p)) for n, p in enumerate(rules) if p is not None and p.functions & {"exp", "sigmoid"}
     ]
@@ -190,10 +175,6 @@ def _factors(operator: Operator, rule: Formula) -> list[int]:
     inside = {id(name) for call in ast.walk(rule.tree) if isinstance(call, ast.Call) for name in ast.walk(call)}
     names = {node.id for node in ast.walk(rule.tree) if isinstance(node, ast.Name) and id(node) not in inside}
     return [index for index, name in enumerate(operator.argument_names) if name in names]
-
-
-def _chooses(operator: Operator, name: str) -> bool:
-    return name in operator.saves(name) and not bending(operator, name)
 
 
 def _still() -> arb_series:
@@ -247,10 +228,7 @@ def rule(operator: Operator, functions: Mapping[str, Any]) -> Callable[..., tupl
     source = (
         f"def derivative({signature}):\n    out = {operator.rounding.calls}\n    return out, {', '.join(partials)},\n"
     )
-    namespace = dict(functions)
-    exec(compile(source, f"<rounding of {operator.name}>", "exec"), namespace)
-    compiled: Callable[..., tuple[Any, ...]] = namespace["derivative"]
-    return compiled
+    return compiled(source, operator.rounding, functions)
 
 
 def continued(

@@ -13,7 +13,7 @@ from refgrad.engine.graph.node import Contributions, Node
 from refgrad.engine.operators import contributions
 from refgrad.engine.operators.vocabulary import node_name
 from refgrad.operators import operator_table
-from refgrad.operators.structures.shapes import sum_to
+from refgrad.operators.structures import sum_to
 from tests.faulty_engines.rules.shape_faults import (
     along_first_axis,
     array_index,

@@ -11,8 +11,8 @@ from weakref import WeakSet
 import numpy as np
 
 from refgrad.engine import autograd
-from refgrad.engine.autograd import _seed as seed_of
 from refgrad.engine.autograd import _swept as swept
+from refgrad.engine.autograd import seed_tensor as seed_of
 from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
 from refgrad.engine.graph.sweep import RECORDING, Cotangents, reachable
 from refgrad.engine.graph.tensor import Tensor
@@ -131,7 +131,7 @@ def serves_every_leaf() -> Iterator[None]:
 
 def seeded(seed: Callable[[Tensor, Any, int], Tensor]) -> Callable[[], Region]:
     """Return what makes a region in which seeds are made by another function."""
-    return lambda: patch.object(autograd, "_seed", seed)
+    return lambda: patch.object(autograd, "seed_tensor", seed)
 
 
 def asked_of_all(output: Tensor, seed: Any, position: int) -> Tensor:

@@ -13,8 +13,8 @@ import numpy as np
 from refgrad.engine import autograd
 from refgrad.engine.autograd import _accumulate as accumulate
 from refgrad.engine.autograd import _keep as keep
-from refgrad.engine.autograd import _seed as seed_of
 from refgrad.engine.autograd import backward
+from refgrad.engine.autograd import seed_tensor as seed_of
 from refgrad.engine.graph import sweep
 from refgrad.engine.graph.node import AccumulateGrad, Contributions, GraphNode, Node
 from refgrad.engine.graph.sweep import Cotangents, reachable
@@ -187,7 +187,7 @@ def follows_memory() -> AbstractContextManager[Any]:
 
 def seeds_are(chosen: Callable[..., Tensor]) -> Callable[[], AbstractContextManager[Any]]:
     """Return what makes a region in which seeds are made by another function of output, seed and position."""
-    return lambda: patch.object(autograd, "_seed", chosen)
+    return lambda: patch.object(autograd, "seed_tensor", chosen)
 
 
 def ones(output: Tensor, seed: Any, position: int) -> Tensor:
@@ -219,7 +219,7 @@ def remembered_seeds() -> AbstractContextManager[Any]:
         made = seeds.setdefault(output.node, seed_of(output, seed, position))
         return Tensor(made.array) if made.shape == output.shape else seed_of(output, seed, position)
 
-    return patch.object(autograd, "_seed", first)
+    return patch.object(autograd, "seed_tensor", first)
 
 
 def starts_anywhere() -> AbstractContextManager[Any]:

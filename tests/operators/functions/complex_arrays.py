@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from refgrad.operators.expression import COMPARISONS
+from refgrad.operators.expression import COMPARISONS, column
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
-from refgrad.operators.functions.column import column
 from refgrad.operators.functions.rows import FUNCTIONS
 
 COMPLEX_ABSENT = frozenset(name for name, row in FUNCTIONS.items() if row.nature != "analytic") | {
@@ -17,7 +16,6 @@ COMPLEX_ABSENT = frozenset(name for name, row in FUNCTIONS.items() if row.nature
 """Functions that are not complex differentiable, or not right to a few bits for complex numbers."""
 
 COMPLEX_FUNCTIONS: Mapping[str, Any] = column(
-    "complex arrays",
     {name: NUMPY_FUNCTIONS[name] for name in FUNCTIONS if name not in COMPLEX_ABSENT},
     {name: NUMPY_FUNCTIONS[name] for name in (*COMPARISONS.values(), "where", "number", "pi")}
     | {name: NUMPY_FUNCTIONS[name] for name in ("logical_and", "logical_or", "logical_not")},

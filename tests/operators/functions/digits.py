@@ -9,7 +9,7 @@ from typing import Any
 
 import mpmath
 
-from refgrad.operators.functions.column import column
+from refgrad.operators.expression import column
 
 MPMATH_NAMES: Mapping[str, str] = MappingProxyType(
     {name: name for name in ("exp", "log", "expm1", "log1p", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh")}
@@ -45,7 +45,6 @@ def _spherical_bessel(n: Any, x: Any) -> Any:
 
 
 DIGITS_FUNCTIONS: Mapping[str, Any] = column(
-    "digits",
     {name: getattr(mpmath, other) for name, other in MPMATH_NAMES.items()}
     | {
         "cbrt": _cube_root,

@@ -10,8 +10,8 @@ from typing import Any
 
 import mpmath
 
+from refgrad.operators.expression import column
 from refgrad.operators.functions.balls import Decision, logical_and, logical_not, logical_or
-from refgrad.operators.functions.column import column
 from refgrad.operators.functions.rows import FUNCTIONS
 
 NATIVE = ("exp", "log", "sqrt", "sin", "cos", "tan")
@@ -27,7 +27,6 @@ def _equal(x: Any, y: Any) -> Decision:
 
 
 INTERVAL_FUNCTIONS: Mapping[str, Any] = column(
-    "intervals",
     {name: getattr(mpmath.iv, name) for name in NATIVE},
     {
         "number": mpmath.iv.mpf,

@@ -17,9 +17,9 @@ from flint import arb, arb_series
 from refgrad.operators import Formula
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
-from refgrad.operators.functions.balls import ball_functions, precision
-from refgrad.operators.functions.rows import PYTHON_ABSENT, PYTHON_FLOATS
-from refgrad.operators.functions.series import series_functions, series_precision
+from refgrad.operators.functions.balls import ball_functions, precision, series_precision
+from refgrad.operators.functions.rows import PYTHON_FLOATS
+from refgrad.operators.functions.series import series_functions
 from tests.interpreter.complex_array import ComplexArray
 from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
@@ -172,7 +172,7 @@ SYSTEMS: Mapping[str, System] = MappingProxyType({
     "float32": _in_floats(_on_arrays(np.float32), 5, dtype=np.float32),
     "float16": _in_floats(_on_arrays(np.float16), 2, dtype=np.float16),
     "complex128": _in_floats(_on_complex_arrays, 11, COMPLEX_ABSENT),
-    "python floats": _in_floats(_on_python_floats, 11, PYTHON_ABSENT),
+    "python floats": _in_floats(_on_python_floats, 11, frozenset(FUNCTIONS.keys() - PYTHON_FLOATS.keys())),
     "balls": System(_on_balls, 40),
     "series": System(_on_series, 40),
     "intervals": System(_on_intervals, 14, INTERVAL_ABSENT),

@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy
 
-from refgrad.operators.functions.column import column
+from refgrad.operators.expression import column
 
 SYMPY_NAMES: Mapping[str, str] = MappingProxyType(
     {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")}
@@ -65,4 +65,4 @@ def symbol_functions(comparisons: Mapping[str, Any]) -> Mapping[str, Any]:
         "sphericalj": _spherical_bessel,
         "cbrt": lambda x: where(greater(x, 0), sympy.cbrt(x), -sympy.cbrt(-x)),
     }
-    return column("symbols", {**cells, **others, **STEPPED}, {**comparisons, "number": sympy.Rational, "pi": sympy.pi})
+    return column({**cells, **others, **STEPPED}, {**comparisons, "number": sympy.Rational, "pi": sympy.pi})

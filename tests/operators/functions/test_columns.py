@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from refgrad.operators import Formula
 from refgrad.operators.functions import FUNCTIONS
-from refgrad.operators.functions.series import coefficient, series_functions, series_precision
+from refgrad.operators.functions.balls import series_precision
+from refgrad.operators.functions.series import coefficient, series_functions
 from tests.interpreter.complex_array import ComplexArray
 from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 from tests.operators.functions.digits import DIGITS_FUNCTIONS

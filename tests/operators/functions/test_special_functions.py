@@ -10,8 +10,8 @@ import pytest
 from flint import arb, arb_series
 
 from refgrad.operators.functions import FUNCTIONS
-from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
-from refgrad.operators.functions.series import SERIES_FUNCTIONS, series_precision
+from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision, series_precision
+from refgrad.operators.functions.series import SERIES_FUNCTIONS
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 
 OF_ONE = sorted(name for name, row in FUNCTIONS.items() if row.parameters == ("x",))

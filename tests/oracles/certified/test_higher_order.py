@@ -13,8 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, random_scenario
-from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision
-from refgrad.operators.functions.series import series_precision
+from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision, series_precision
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.certified.arithmetic import assembled, exponents, length, parts
 from refgrad.scenario import Constant, Grad, Scenario, parse

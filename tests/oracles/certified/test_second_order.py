@@ -9,8 +9,8 @@ from flint import arb, arb_series
 
 from refgrad.generation import Profile, random_scenario
 from refgrad.operators.functions import FUNCTIONS
-from refgrad.operators.functions.balls import precision
-from refgrad.operators.functions.series import SERIES_FUNCTIONS, coefficient, series_precision
+from refgrad.operators.functions.balls import precision, series_precision
+from refgrad.operators.functions.series import SERIES_FUNCTIONS, coefficient
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Constant, Grad, Scenario, parse
 from tests.oracles.agreement import only_backward

@@ -187,7 +187,7 @@ class BallSeries:
         if operator.structure is None:
             result = series_function(operator)(*arguments, *attributes.values())
         else:
-            result = operator.structure.forward(self, *arguments, **attributes)
+            result = operator.structure.forward(self)(*arguments, **attributes)
         if not isinstance(result, np.ndarray):  # numpy unwraps arrays without axes, and would take a series for a list
             return _filled((), [lifted(result)])
         return _filled(result.shape, [lifted(entry) for entry in result.ravel().tolist()])

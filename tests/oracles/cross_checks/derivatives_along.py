@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -20,14 +21,28 @@ from flint import arb, arb_series, ctx
 
 from refgrad.interpreter import evaluate, expanded
 from refgrad.operators import Operator
-from refgrad.operators.functions.series import coefficient, series_precision
-from refgrad.oracles.certified.arithmetic import Arithmetic, Derivative
+from refgrad.operators.functions.balls import series_precision
+from refgrad.operators.functions.series import coefficient, series_functions
+from refgrad.oracles.certified.arithmetic import Arithmetic
 from refgrad.oracles.certified.ball_tape import CONSTANT, Ball, BallTape, ObjectArray
 from refgrad.oracles.certified.certified import TRUTH_BITS
-from refgrad.oracles.certified.series import series_value
+from refgrad.oracles.certified.series import Derivative, guarded, without_poles
 from refgrad.scenario import Grad, Jvp, Scenario
 
 Direction = Mapping[str, npt.NDArray[np.float64]]
+
+
+@cache
+def series_value(operator: Operator, bits: int) -> Derivative:
+    """Compile the row's ``formula`` to its value. Derivatives come from FLINT's composition of series only.
+
+    The partials that it returns are 0 and are not used, as no tape is recorded.
+    """
+    assert operator.formula is not None
+    value = operator.formula.function((*operator.argument_names, *operator.attribute_names), series_functions(bits))
+    nothing = (0,) * len(operator.arguments)
+    only = guarded(lambda *numbers, **attributes: (value(*numbers, **attributes), *nothing), 1 + len(nothing))
+    return without_poles(operator, only)
 
 
 @dataclass(frozen=True, slots=True)

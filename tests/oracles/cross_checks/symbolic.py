@@ -103,7 +103,7 @@ class Symbols:
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of expressions."""
         if operator.structure is not None:
-            return np.asarray(operator.structure.forward(self, *arguments, **attributes), dtype=object)
+            return np.asarray(operator.structure.forward(self)(*arguments, **attributes), dtype=object)
         assert operator.formula is not None
         parameters = (*operator.argument_names, *operator.attribute_names)
         function = operator.formula.function(parameters, self.functions)
