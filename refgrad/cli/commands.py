@@ -10,7 +10,8 @@ from typing import Any, Final, Literal, TextIO, get_args
 
 import click
 
-from refgrad.cli.new import new
+from refgrad.cli.adapters import doctor, new
+from refgrad.cli.failure import Status
 from refgrad.cli.options import ENGINE, OUTPUT, PROFILE, PYTHON, SEED, WORKERS, engine_name, existing_path, file_path
 from refgrad.grading.checks.settings import EFFORTS
 from refgrad.native.engine_names import is_file, is_importable
@@ -47,7 +48,7 @@ def accuracy(engines: tuple[str, ...], **options: Any) -> None:
 @click.option("--batched", is_flag=True, help="Check gradients under vmap, too.")
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object (specs/schema/check.schema.json).")
-def check(function: str, inputs: str, engine: str, *, as_json: bool, **options: Any) -> None:
+def check(function: str, inputs: str, engine: str, *, as_json: bool, **options: Any) -> Status:
     """Check that backward through a function gives its derivative, as refgrad.check_gradients does.
 
     MODULE is a module, which may be in the current folder, or the path of a file of Python. What it prints goes to
@@ -59,7 +60,7 @@ def check(function: str, inputs: str, engine: str, *, as_json: bool, **options: 
     """
     from refgrad.cli.gradients import check_function
 
-    raise SystemExit(int(check_function(function, inputs, engine, as_json=as_json, **options)))
+    return check_function(function, inputs, engine, as_json=as_json, **options)
 
 
 @click.command(short_help="Show which operators engines have and lack.")
@@ -75,35 +76,6 @@ def coverage(engines: tuple[str, ...], python: str | None, *, as_json: bool) -> 
     from refgrad.cli.measurements import show_coverage
 
     show_coverage(engines, python, as_json=as_json)
-
-
-@click.command(short_help="Try every template of adapters once.")
-@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
-@PYTHON
-@click.option("--program", is_flag=True, help="Also print the whole program of each trial that fails.")
-def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> None:
-    """Try every template of adapters once: on a number, a vector, a matrix and an array without entries.
-
-    Of each that fails it says what was run, what came back and how to mend it. Exit status: 0 all work, 1 some fail,
-    2 wrong usage, 3 an engine could not be started.
-    """
-    from refgrad.cli.failure import Status, errors_in_one_line
-    from refgrad.cli.progress import doing
-    from refgrad.grading.trials import start, suspected_faults, trials
-    from refgrad.report.doctor import doctor_text
-
-    failed = False
-    for name in engines:
-        with errors_in_one_line(), doing(f"starting {name}") as now:
-            engine = start(name, python or sys.executable)
-            tried = []
-            for trial in trials(engine):
-                now.report(f"tried {', '.join(trial.fields)} on {trial.kind}")
-                tried.append(trial)
-            faults = suspected_faults(engine)
-        click.echo(doctor_text(name, tried, program=program, python=python, faults=faults))
-        failed = failed or bool(faults) or any(trial.failed for trial in tried)
-    raise SystemExit(int(Status.FAILED if failed else Status.PASSED))
 
 
 @click.command(short_help="Grade engines, and write their reports.")
@@ -124,7 +96,7 @@ def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> No
 @click.option("--update", is_flag=True, help="Write the file of --expect anew: add what fails, delete what holds now.")
 @click.option("--pages", is_flag=True, help="Write the pages of `refgrad report` too, when every engine is graded.")
 @click.option("--save", type=file_path, metavar="FILE", help="Keep the adapter that is made of a file or module there.")
-def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: bool, **options: Any) -> None:
+def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: bool, **options: Any) -> Status:
     """Grade engines: names (see `refgrad list engines`), engine files, or adapters of your own as module:object.
 
     An engine in Python that has no adapter is graded too, given as its file, such as ./mine.py, or as a module that can
@@ -147,7 +119,7 @@ def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: b
         engine_name(engine)
     from refgrad.cli.grade import grade_engines
 
-    raise SystemExit(int(grade_engines(engines, workers, pages=pages, save=save, **options)))
+    return grade_engines(engines, workers, pages=pages, save=save, **options)
 
 
 @click.command(short_help="Grade the engines of a course, with points.")
@@ -158,7 +130,7 @@ def grade(engines: tuple[str, ...], workers: int, save: Path | None, *, pages: b
 @SEED
 @WORKERS
 @PYTHON
-def course(engines: tuple[Path, ...], points: Path, **options: Any) -> None:
+def course(engines: tuple[Path, ...], points: Path, **options: Any) -> Status:
     """Grade the engine of each student, one after another: files, or folders that have a file or a folder a student.
 
     Each is graded as by `refgrad grade ./STUDENT.py`. An engine that cannot be imported has no points, and the error as
@@ -170,7 +142,7 @@ def course(engines: tuple[Path, ...], points: Path, **options: Any) -> None:
     """
     from refgrad.cli.course import grade_course
 
-    raise SystemExit(int(grade_course(engines, points, **options)))
+    return grade_course(engines, points, **options)
 
 
 @click.command(short_help="Run one check again, by its id.")
@@ -183,7 +155,7 @@ def course(engines: tuple[Path, ...], points: Path, **options: Any) -> None:
 @SEED
 @PYTHON
 @click.option("--program", is_flag=True, help="With --report, also print the program of the engine's own library.")
-def replay(check: str, engine: str, report: Path | None, *, program: bool, **settings: Any) -> None:
+def replay(check: str, engine: str, report: Path | None, *, program: bool, **settings: Any) -> Status:
     """Run one check again, by its id in a report, a summary or pytest's output, and show what is found.
 
     With --report, run the scenario of the report step by step; CHECK is the id of its check, or its own. A failure of
@@ -193,13 +165,13 @@ def replay(check: str, engine: str, report: Path | None, *, program: bool, **set
     Exit status: 0 nothing fails, 1 something does, 2 wrong usage, 3 the engine could not be started.
     """
     from refgrad.cli.run import replay_check, replay_report
-    from refgrad.pytest_plugin.options import GradeOptions
+    from refgrad.pytest_plugin import GradeOptions
 
     if report is None:
         status = replay_check(check, GradeOptions(engine, **settings))
     else:
         status = replay_report(check, engine, report, settings["python"], program=program)
-    raise SystemExit(int(status))
+    return status
 
 
 @click.command(short_help="Run a scenario on an engine, step by step.")
@@ -207,7 +179,7 @@ def replay(check: str, engine: str, report: Path | None, *, program: bool, **set
 @ENGINE
 @PYTHON
 @click.option("--program", is_flag=True, help="Also print the scenario as a program of the engine's own library.")
-def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> None:
+def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> Status:
     """Run the scenario in FILE (- for standard input) on an engine, step by step.
 
     Exit status: 0 everything is as it must be, 1 something is not, 2 wrong usage, 3 the engine could not be started.
@@ -215,7 +187,7 @@ def run(file: TextIO, engine: str, python: str | None, *, program: bool) -> None
     from refgrad.cli.options import text_of
     from refgrad.cli.run import run_scenario
 
-    raise SystemExit(int(run_scenario(text_of(file), engine, python, program=program)))
+    return run_scenario(text_of(file), engine, python, program=program)
 
 
 @click.command(short_help="Print a badge of a report.")
@@ -237,7 +209,7 @@ def badge(file: Path, *, svg: bool) -> None:
 @click.command(short_help="Run the programs of reports without refgrad.")
 @click.argument("reports", nargs=-1, required=True, metavar="ENGINE.json...", type=existing_path)
 @PYTHON
-def confirm(reports: tuple[Path, ...], python: str | None) -> None:
+def confirm(reports: tuple[Path, ...], python: str | None) -> Status:
     """Run the program of each finding in an interpreter of its own, where refgrad cannot be imported.
 
     A finding is confirmed if its program fails, and gives the number or ends with the exception that the report names.
@@ -246,7 +218,7 @@ def confirm(reports: tuple[Path, ...], python: str | None) -> None:
     """
     from refgrad.cli.reports import confirm_reports
 
-    raise SystemExit(int(confirm_reports(reports, python or sys.executable)))
+    return confirm_reports(reports, python or sys.executable)
 
 
 @click.command(short_help="Compare reports, or folders of reports.")
@@ -260,7 +232,7 @@ def confirm(reports: tuple[Path, ...], python: str | None) -> None:
     help="The exit status is 1 if a check that held fails, is gone or is not offered now, or if anything differs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list with the differences of each pair of reports.")
-def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
+def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> Status:
     """Compare two reports, or the reports of the same name in two folders: versions, seeds, or engines.
 
     A check is broken if it passed and fails now, fixed if it failed and passes now, and changed if its verdict differs
@@ -268,7 +240,7 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
     """
     from refgrad.cli.reports import show_differences
 
-    raise SystemExit(int(show_differences(old, new, fail_on, as_json=as_json)))
+    return show_differences(old, new, fail_on, as_json=as_json)
 
 
 @click.command(short_help="Grade the tests of a gradient.")
@@ -278,7 +250,7 @@ def diff(old: Path, new: Path, fail_on: Any, *, as_json: bool) -> None:
 @click.option("--skip", default="", metavar="GLOB", help="Leave out the faults whose name matches.")
 @click.option("--time-limit", type=float, metavar="SECONDS", help="End longer runs [default: 5 clean runs, or 10 s].")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object (specs/schema/mutation.schema.json).")
-def mutate(function: str, command: tuple[str, ...], select: str, skip: str, **options: Any) -> None:
+def mutate(function: str, command: tuple[str, ...], select: str, skip: str, **options: Any) -> Status:
     """Put standard faults into a gradient, one at a time, and show which of them its tests let through.
 
     COMMAND runs the tests, such as `refgrad mutate mine:Cube -- pytest tests/test_cube.py`. MODULE is a module that
@@ -296,7 +268,7 @@ def mutate(function: str, command: tuple[str, ...], select: str, skip: str, **op
     from refgrad.cli.gradients import grade_tests
 
     faults = [each for each in FAULTS if fnmatchcase(each.name, select) and not fnmatchcase(each.name, skip)]
-    raise SystemExit(int(grade_tests(GradedSuite(function, command), faults, **options)))
+    return grade_tests(GradedSuite(function, command), faults, **options)
 
 
 @click.command(short_help="Write pages about reports.")

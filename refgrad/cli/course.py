@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
-from refgrad.cli.failure import Status
+from refgrad.cli.failure import Failure, Status, failure_of
 from refgrad.cli.grade import STOPPED, grade_engines
 from refgrad.pytest_plugin.plan import PlanError
 from refgrad.report.course import Part, read_points, results_of
@@ -54,10 +55,11 @@ def _grade(file: Path, folder: Path, parts: Sequence[Part], **options: Any) -> t
     with (folder / "grade.txt").open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
         try:
             status = grade_engines([str(file)], pages=True, output=folder / "report", select=select, **options)
-        except Exception as error:  # noqa: BLE001 (one engine never stops the others)
-            status, problem = getattr(error, "status", Status.BROKEN), getattr(error, "message", repr(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (one engine never stops the others)
+            failure = error if isinstance(error, Failure) else failure_of(error)
+            status, problem = failure.status, failure.message
     if status in STOPPED:
-        raise SystemExit(int(status))
+        raise Exit(status)
     if status in {Status.PASSED, Status.FAILED}:
         document = read_report(max((folder / "report").glob("*.json"), key=lambda path: path.stat().st_mtime))
         report = Graded(folder.name, replace(document, engine={**document.engine, "name": folder.name}))

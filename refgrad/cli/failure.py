@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any
 
@@ -36,21 +34,24 @@ class Failure(click.ClickException):
         self.exit_code = int(status)  # type: ignore[misc]  # as click documents
 
 
-@contextmanager
-def errors_in_one_line() -> Iterator[None]:
-    """Convert errors that a user can fix to Failure, which prints one line."""
-    try:
-        yield
-    except EngineStartError as error:
-        raise Failure(str(error), Status.CANNOT_START) from error
-    except SystemExit as error:  # raised by foreign code: an adapter's module, or its setup
-        raise Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START) from error
-    except (UserError, OSError) as error:
-        raise Failure(str(error), Status.WRONG_USAGE) from error
+def failure_of(error: BaseException) -> Failure:
+    """Return the failure by which an error ends a command."""
+    match error:
+        case KeyboardInterrupt():
+            return Failure("interrupted", Status.INTERRUPTED)
+        case SystemExit():  # raised by foreign code: an adapter's module, or its setup
+            return Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START)
+        case EngineStartError():
+            return Failure(str(error), Status.CANNOT_START)
+        case UserError() | FileNotFoundError():  # such as the command of `refgrad mutate`
+            return Failure(str(error), Status.WRONG_USAGE)
+        case OSError():
+            return Failure(str(error), Status.BROKEN)
+    return Failure(repr(error), Status.BROKEN)
 
 
 class Commands(click.Group):
-    """A group of commands that print one line if interrupted, for invalid input, or if a file cannot be accessed."""
+    """A group of commands that return their status, and print one line if interrupted or for an error of the user."""
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the command with control characters escaped in all that it prints."""
@@ -58,14 +59,14 @@ class Commands(click.Group):
             return super().main(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Raise Failure for an interrupt, a UserError, or an OSError other than BrokenPipeError."""
+        """Run the command, and exit with the status that it returns.
+
+        Raise Failure for an interrupt, an error that a user can fix, or an OSError other than BrokenPipeError.
+        """
         try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise Failure("interrupted", Status.INTERRUPTED) from error
+            status = super().invoke(ctx)
         except BrokenPipeError:
             raise
-        except UserError as error:
-            raise Failure(str(error), Status.WRONG_USAGE) from error
-        except OSError as error:
-            raise Failure(str(error), Status.BROKEN) from error
+        except (KeyboardInterrupt, SystemExit, EngineStartError, UserError, OSError) as error:
+            raise failure_of(error) from error
+        ctx.exit(status or Status.PASSED)

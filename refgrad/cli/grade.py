@@ -20,18 +20,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.table import Table
 from rich.text import Text
 
-from refgrad.cli.failure import Failure, Status, errors_in_one_line
-from refgrad.cli.new import write_adapter
+from refgrad.cli.adapters import write_adapter
+from refgrad.cli.failure import Failure, Status
 from refgrad.cli.progress import Console, passing_line
 from refgrad.cli.session import SessionResult, run_session
 from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.native.engine_names import unknown_engine
 from refgrad.native.text import plain_line, plain_text
-from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK
-from refgrad.pytest_plugin.options import GradeOptions
+from refgrad.pytest_plugin import GradeOptions
 from refgrad.pytest_plugin.plan import Plan, PlanError
 from refgrad.pytest_plugin.recording import SessionRecorder, without_verdict
+from refgrad.report import CHARACTERS, ITEMS
 from refgrad.report.ci import failure_text
 from refgrad.report.findings.causes import Cause, causes
 
@@ -50,24 +50,23 @@ def grade_engines(
     For an engine without an adapter, one is generated first and written to ``save``, or into the folder of the reports.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    with errors_in_one_line():
-        if options.get("name") is not None and len(engines) > 1:
-            raise PlanError("--name names one engine")
-        libraries = [_library(engine, options.get("python")) for engine in engines]
-        if save is not None and sum(map(bool, libraries)) != 1:
-            raise PlanError("--save takes the adapter of one file or module that has none")
-        names = [None if library is None else library.name for library in libraries]
-        plans = [
-            Plan.of(
-                GradeOptions(engine=engine, **options)
-                if library is None
-                else _adapted(library, save, options, names[:number].count(library.name))
-            )
-            for number, (engine, library) in enumerate(zip(engines, libraries, strict=True))
-        ]
-        plans = _apart(plans)
-        for plan in plans:
-            _refuse_what_cannot_be_done(plan)
+    if options.get("name") is not None and len(engines) > 1:
+        raise PlanError("--name names one engine")
+    libraries = [_library(engine, options.get("python")) for engine in engines]
+    if save is not None and sum(map(bool, libraries)) != 1:
+        raise PlanError("--save takes the adapter of one file or module that has none")
+    names = [None if library is None else library.name for library in libraries]
+    plans = [
+        Plan.of(
+            GradeOptions(engine=engine, **options)
+            if library is None
+            else _adapted(library, save, options, names[:number].count(library.name))
+        )
+        for number, (engine, library) in enumerate(zip(engines, libraries, strict=True))
+    ]
+    plans = _apart(plans)
+    for plan in plans:
+        _refuse_what_cannot_be_done(plan)
     worst = Status.PASSED
     for plan in plans:
         status = _grade(plan, workers)
@@ -77,8 +76,7 @@ def grade_engines(
     if pages and any(plan.report is not None and plan.report.exists() for plan in plans):
         from refgrad.report.pages import write_pages
 
-        with errors_in_one_line():
-            write_pages(options["output"])
+        write_pages(options["output"])
     return worst
 
 
@@ -144,7 +142,7 @@ def _print_results(plan: Plan, outcome: SessionResult) -> Status:
     if outcome.refused:
         return Status.WRONG_USAGE
     if recorder is None:
-        click.echo(plain_text(outcome.output, LONGEST_TRACEBACK), err=True)
+        click.echo(plain_text(outcome.output, CHARACTERS["output"]), err=True)
         return _report(Failure(f"refgrad failed while it graded {plan.adapter.name!r}; see above", Status.BROKEN))
     if recorder.start_error:
         return _report(Failure(recorder.start_error, Status.CANNOT_START))
@@ -158,7 +156,7 @@ def _print_results(plan: Plan, outcome: SessionResult) -> Status:
     for check, text in recorder.broken.items():
         click.echo(f"{check} ended without a verdict: {text}", err=True)
     if outcome.code == pytest.ExitCode.INTERNAL_ERROR:
-        click.echo(plain_text(outcome.output, LONGEST_TRACEBACK), err=True)
+        click.echo(plain_text(outcome.output, CHARACTERS["output"]), err=True)
     unfinished = [check.id for check in plan.checks if check.id not in recorder.verdicts]
     statuses = [_report(failure) for failure in _failures(outcome, recorder, unfinished)]
     if objections or any(verdict.level == "MUST" for verdict in plan.known_failures.unexpected(verdicts)):
@@ -184,15 +182,6 @@ def _report(failure: Failure) -> Status:
     return failure.status
 
 
-PRINTED: Final = 10
-"""Largest number of causes that are printed in full; the report has all of them."""
-
-FEW: Final = 5
-"""Largest number of further checks failing for one cause that are named."""
-
-WIDE: Final = 200
-"""Width of the output, in columns, if it is not a terminal: enough for every outcome."""
-
 STYLES: Final[Mapping[Outcome, str]] = MappingProxyType({
     **dict.fromkeys(FAILURES, "red"),
     "passed": "green",
@@ -205,7 +194,7 @@ STYLES: Final[Mapping[Outcome, str]] = MappingProxyType({
 def terminal() -> Console:
     """Return a console on stdout, which has a fixed width if stdout is not a terminal."""
     console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+    return console if console.is_terminal else Console(highlight=False, width=CHARACTERS["summary_line"])
 
 
 def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], report: Path | None) -> None:
@@ -215,13 +204,13 @@ def print_summary(console: Console, plan: Plan, verdicts: Sequence[Verdict], rep
         console.print(_table(verdicts, plain=not console.is_terminal))
         console.print()
     problems = causes([plan.script(verdict) for verdict in plan.known_failures.unexpected(verdicts)], verdicts)
-    for cause in problems[:PRINTED]:
+    for cause in problems[: ITEMS["causes"]]:
         _print_cause(console, cause)
     if problems:
         _line(console, Text(f"{_again(plan, problems[0].best.verdict)}  # runs one of them again\n", style="dim"))
-    if problems[PRINTED:]:
+    if more := problems[ITEMS["causes"] :]:
         where = "" if report is None else f", in {report}"
-        _line(console, Text(f"... and {len(problems) - PRINTED} more{where}\n"))
+        _line(console, Text(f"... and {len(more)} more{where}\n"))
     _line(console, Text(_conclusion(plan, verdicts), style=_style(plan, verdicts)))
     if report is not None:
         _line(console, Text(f"report: {report}"))
@@ -254,10 +243,11 @@ def _print_cause(console: Console, cause: Cause) -> None:
     """Print the finding that shows a cause best, and the other checks that the cause explains."""
     head, _, rest = failure_text(cause.best).partition("\n")
     others = [*(each.verdict.id for each in cause.findings[1:]), *cause.hidden]
-    more = f" and {len(others) - FEW} more" if others[FEW:] else ""
+    few = ITEMS["named_checks"]
+    more = f" and {len(others) - few} more" if others[few:] else ""
     _line(console, Text(head, style="bold red"))
     if others:
-        rest = f"explains {len(others)} more check{'s' * (len(others) != 1)}: {', '.join(others[:FEW])}{more}\n{rest}"
+        rest = f"explains {len(others)} more check{'s' * (len(others) != 1)}: {', '.join(others[:few])}{more}\n{rest}"
     _line(console, Text(indent(rest, "  ") + "\n"))
 
 

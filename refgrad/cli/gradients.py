@@ -23,7 +23,7 @@ import click
 from refgrad.checking import check_gradients
 from refgrad.checking.injection import GradFault
 from refgrad.checking.mutation import GradedSuite, UngradableError
-from refgrad.cli.failure import Failure, Status, errors_in_one_line
+from refgrad.cli.failure import Failure, Status
 from refgrad.cli.options import existing_path
 from refgrad.cli.progress import doing
 from refgrad.native.process import ending_signals
@@ -35,7 +35,7 @@ def check_function(name: str, inputs_name: str, engine: str, *, as_json: bool, *
 
     What the function prints, from Python or from compiled code, goes to standard error.
     """
-    with errors_in_one_line(), ExitStack() as stack:
+    with ExitStack() as stack:
         sys.stdout.flush()
         stack.callback(os.dup2, os.dup(1), 1)
         os.dup2(2, 1)
@@ -100,7 +100,7 @@ def _one_line_for(name: str) -> Iterator[None]:
 def grade_tests(suite: GradedSuite, faults: Sequence[GradFault], time_limit: float | None, *, as_json: bool) -> Status:
     """Print which faults the tests of a gradient see, and return FAILED if they let some through."""
     _parts(suite.function)
-    with errors_in_one_line(), ExitStack() as stack, doing("running the tests without a fault") as now:
+    with ExitStack() as stack, doing("running the tests without a fault") as now:
         for number in ending_signals():  # leave nothing of the tests
             stack.callback(signal.signal, number, signal.signal(number, signal.default_int_handler))
         try:

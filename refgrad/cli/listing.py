@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from refgrad.cli.commands import Listed
-from refgrad.cli.failure import errors_in_one_line
 
 if TYPE_CHECKING:
     from refgrad.grading.checks.check import Check
@@ -67,8 +66,7 @@ LISTS: Final[Mapping[Listed, Callable[[], Iterator[Row]]]] = MappingProxyType({
 
 def show_list(what: Listed) -> None:
     """Print all items of a kind, one per line."""
-    with errors_in_one_line():
-        rows = list(LISTS[what]())
+    rows = list(LISTS[what]())
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for first, second, third in rows:
         cells = [first.ljust(widths[0]), *([second.ljust(widths[1])] if widths[1] else []), third]
@@ -78,7 +76,7 @@ def show_list(what: Listed) -> None:
 def explain_check(name: str) -> None:
     """Print what a check requires of an engine, why, and how it is tested, which needs no engine."""
     from refgrad.grading.checks.families import check_named
-    from refgrad.pytest_plugin.options import ITEM
+    from refgrad.pytest_plugin import ITEM
 
     check = check_named(name.removeprefix(ITEM))
     click.echo("\n".join([f"{check.id} ({check.level})", check.statement, *_about(check)]))

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from refgrad.cli.failure import Failure, Status, errors_in_one_line
+from refgrad.cli.failure import Failure, Status
 from refgrad.grading.accuracy import measurable, measure
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Isolation, launch
@@ -24,8 +24,7 @@ def show_accuracy(
     engines: Sequence[str], *, select: Sequence[str], dtype: str, python: str | None, as_json: bool
 ) -> None:
     """Print the largest errors of the value and of the slopes of each selected operator of the engines."""
-    with errors_in_one_line():
-        documents = [_measured(name, select, dtype, python or sys.executable) for name in engines]
+    documents = [_measured(name, select, dtype, python or sys.executable) for name in engines]
     if as_json:
         click.echo(json.dumps(documents, indent=1))
     else:
@@ -47,8 +46,7 @@ def _measured(name: str, select: Sequence[str], dtype: str, python: str) -> dict
 
 def show_coverage(engines: Sequence[str], python: str | None, *, as_json: bool) -> None:
     """Print the operators of the table that each engine has and lacks, and those of its own that no row reaches."""
-    with errors_in_one_line():
-        documents = [coverage(engine, python) for engine in engines]
+    documents = [coverage(engine, python) for engine in engines]
     if as_json:
         click.echo(json.dumps(documents, indent=2))
     else:

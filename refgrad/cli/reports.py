@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import click
 
-from refgrad.cli.failure import Failure, Status, errors_in_one_line
+from refgrad.cli.failure import Failure, Status
 from refgrad.native.text import plain_line, plain_text
-from refgrad.report.comparison import Difference, comparison_text, differences
+from refgrad.report.comparison import comparison_text, differences
 from refgrad.report.confirmation import confirm as confirm_script
 from refgrad.report.document import Report, read_report
 from refgrad.report.findings import scripts
@@ -24,8 +23,7 @@ def write_reports(folders: Sequence[Path]) -> None:
     from refgrad.report.pages import write_pages
 
     for folder in folders:
-        with errors_in_one_line():
-            written = write_pages(folder)
+        written = write_pages(folder)
         pages = sum(path.suffix == ".md" for path in written)
         counts = f"{pages} pages and {len(written) - pages} scripts of findings"
         click.echo(f"{folder}: {counts}; begin with {folder / 'README.md'}")
@@ -39,8 +37,7 @@ def write_html(folders: Sequence[Path], target: Path, docs: Path | None = None) 
     from refgrad.report.site import write_site
 
     *earlier, newest = folders
-    with errors_in_one_line():
-        written = write_site(newest, target, earlier, docs)
+    written = write_site(newest, target, earlier, docs)
     click.echo(f"{target}: {len(written)} pages; begin with {written[0]}")
 
 
@@ -63,8 +60,7 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
         if findings:
             click.echo(WARNING.format(count=len(findings), path=path), err=True)
         for script in findings:
-            with errors_in_one_line():
-                confirmation = confirm_script(script, python)
+            confirmation = confirm_script(script, python)
             counts[confirmation.answer] += 1
             if confirmation.answer != "confirmed":
                 click.echo(f"{script.verdict.id}: {confirmation.answer}")
@@ -81,32 +77,23 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
 
 FailOn = Literal["nothing", "regression", "any"]
 
-FAILS_ON: Final[Mapping[FailOn, Callable[[Difference], bool]]] = MappingProxyType({
-    "nothing": lambda _: False,
-    "regression": lambda difference: difference.is_regression,
-    "any": lambda _: True,
-})
-"""For each value of ``--fail-on``, the differences for which the exit status is 1."""
-
 
 def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) -> Status:
     """Print the differences between reports, or folders of reports with the same names, and return the exit status."""
-    failed = False
-    documents = []
-    with errors_in_one_line():
-        for name in _gone(old, new):
-            failed |= fail_on != "nothing"
-            click.echo(f"{plain_line(name)} is in {old} and not in {new}", err=True)
-        for before, after in _pairs(old, new):
-            first, second = read_report(before), read_report(after)
-            changes = differences(first, second)
-            failed |= any(map(FAILS_ON[fail_on], changes))
-            documents.append(_document(first, second, [each.to_json() for each in changes]))
-            if not as_json:
-                click.echo(comparison_text(first, second, changes) + "\n")
+    gone = _gone(old, new)
+    failed, documents = bool(gone), []
+    for name in gone:
+        click.echo(f"{plain_line(name)} is in {old} and not in {new}", err=True)
+    for before, after in _pairs(old, new):
+        first, second = read_report(before), read_report(after)
+        changes = differences(first, second)
+        failed |= any(fail_on == "any" or each.is_regression for each in changes)
+        documents.append(_document(first, second, [each.to_json() for each in changes]))
+        if not as_json:
+            click.echo(comparison_text(first, second, changes) + "\n")
     if as_json:
         click.echo(json.dumps(documents, indent=1))
-    return Status.FAILED if failed else Status.PASSED
+    return Status.FAILED if failed and fail_on != "nothing" else Status.PASSED
 
 
 def _gone(old: Path, new: Path) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from refgrad.cli.failure import Failure, Status, errors_in_one_line
+from refgrad.cli.failure import Failure, Status
 from refgrad.errors import suggestion
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.examination import compare_step, confront
@@ -26,23 +26,25 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, Step, parse
 
 if TYPE_CHECKING:
-    from refgrad.pytest_plugin.options import GradeOptions
+    from refgrad.pytest_plugin import GradeOptions
 
 
 def run_scenario(text: str, engine: str, python: str | None = None, *, program: bool) -> Status:
     """Print an engine's behaviour at each step next to the expected one, and return FAILED if they do not agree."""
-    with errors_in_one_line():
-        scenario = parse(text)
-        adapter = find_adapter(engine)
-        bounded_values(scenario)
-        started = start(adapter, python)
-        _refuse_what_is_lacking(scenario, started)
-        trials, whole = _tried(scenario, started)
-    for number, trial in enumerate(trials, 1):
-        click.echo(f"{number:3}  {trial.step.to_text()}")
-        for line in trial.comments():
-            click.echo("     " + plain_text(line).replace("\n", " "))
-    failed = any(trial.finding.failed for trial in trials)
+    scenario = parse(text)
+    adapter = find_adapter(engine)
+    bounded_values(scenario)
+    started = start(adapter, python)
+    _refuse_what_is_lacking(scenario, started)
+    trials, whole = _tried(scenario, started)
+    for number, (step, expected, observation, finding) in enumerate(trials, 1):
+        click.echo(f"{number:3}  {step.to_text()}")
+        if expected or finding.outcome != "passed":
+            verdict = f"{finding.outcome}{f': {finding.message}' if finding.message else ''}"
+            rows = {"must:": expected or "succeed", "does:": _described(observation), "verdict:": verdict}
+            for name, row in rows.items():
+                click.echo("     " + plain_text(f"{name:8} {row}").replace("\n", " "))
+    failed = any(finding.failed for *_, finding in trials)
     if whole.failed and not failed:
         click.echo(f"\nEach number is legal, but not all together: {whole.outcome}: {plain_line(whole.message)}")
     if program:
@@ -50,21 +52,8 @@ def run_scenario(text: str, engine: str, python: str | None = None, *, program: 
     return Status.FAILED if failed or whole.failed else Status.PASSED
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """A step with its expected behaviour, the observation, and the resulting finding."""
-
-    step: Step
-    expected: str
-    observation: Observation
-    finding: Finding
-
-    def comments(self) -> Iterator[str]:
-        """Yield the lines to print, of which there are none for a step that passes without an expected result."""
-        if self.expected or self.finding.outcome != "passed":
-            yield f"must:    {self.expected or 'succeed'}"
-            yield f"does:    {_described(self.observation)}"
-            yield f"verdict: {self.finding.outcome}{f': {self.finding.message}' if self.finding.message else ''}"
+Trial = tuple[Step, str, Observation, Finding]
+"""A step with its expected behaviour, the observation, and the resulting finding."""
 
 
 def _refuse_what_is_lacking(scenario: Scenario, engine: Engine) -> None:
@@ -77,7 +66,7 @@ def _refuse_what_is_lacking(scenario: Scenario, engine: Engine) -> None:
         raise Failure(message, Status.WRONG_USAGE)
 
 
-def _tried(scenario: Scenario, engine: Engine) -> tuple[list[_Trial], Finding]:
+def _tried(scenario: Scenario, engine: Engine) -> tuple[list[Trial], Finding]:
     """Return one trial per step, and the finding on all steps together.
 
     The trials end with the first step that raises an unexpected error or is unsupported.
@@ -88,12 +77,12 @@ def _tried(scenario: Scenario, engine: Engine) -> tuple[list[_Trial], Finding]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         observations = observe(scenario, engine)
-    trials: list[_Trial] = []
+    trials: list[Trial] = []
     unchanged = len(predictions) == len(oracle.original.steps)
     steps = zip(scenario.steps, predictions, observations, strict=True)
     for number, (step, prediction, observation) in enumerate(steps, 1):
         finding = compare_step(prediction, observation, oracle, engine.adapter, number if unchanged else 0)
-        trials.append(_Trial(step, _expected(prediction, oracle), observation, finding))
+        trials.append((step, _expected(prediction, oracle), observation, finding))
         if finding.outcome in {"unexpected-error", "unsupported"}:  # later steps depend on it
             break
     return trials, confront(predictions, observations, oracle, engine.adapter)
@@ -127,32 +116,28 @@ def _described(observation: Observation) -> str:
     return "runs, or shows nothing" if array is None else f"shows {array.tolist()}"
 
 
-MOST: Final = 20_000
-"""Largest number of characters of a verdict that are printed."""
-
-
 def replay_check(name: str, options: GradeOptions) -> Status:
     """Run one check on an engine, print its verdict, and return the status."""
+    from refgrad.pytest_plugin import ITEM
     from refgrad.pytest_plugin.conformance import EngineSession
-    from refgrad.pytest_plugin.options import ITEM
     from refgrad.pytest_plugin.plan import Plan
+    from refgrad.report import CHARACTERS
     from refgrad.report.ci import failure_text
 
-    with errors_in_one_line():
-        check = check_named(name.removeprefix(ITEM))
-        plan = Plan.of(replace(options, select=(escape(check.id),)))
-        session = EngineSession(plan, {})
-        try:
-            verdict = session.verdict(check)
-        finally:
-            session.end()
-    click.echo(f"{plan.title}\n{plain_text(failure_text(plan.script(verdict)), MOST)}")
+    check = check_named(name.removeprefix(ITEM))
+    plan = Plan.of(replace(options, select=(escape(check.id),)))
+    session = EngineSession(plan, {})
+    try:
+        verdict = session.verdict(check)
+    finally:
+        session.end()
+    click.echo(f"{plan.title}\n{plain_text(failure_text(plan.script(verdict)), CHARACTERS['output'])}")
     return Status.FAILED if verdict.failed else Status.PASSED
 
 
 def replay_report(name: str, engine: str, report: Path, python: str | None, *, program: bool) -> Status:
     """Run the scenario of the check or scenario id ``name`` in a report, or the check if the report has no scenario."""
-    from refgrad.pytest_plugin.options import ITEM, GradeOptions
+    from refgrad.pytest_plugin import ITEM, GradeOptions
     from refgrad.report.document import read_report
 
     document = read_report(report)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from refgrad.pytest_plugin import GradeOptions, portable_path
 from refgrad.pytest_plugin.conformance import verdicts_in
-from refgrad.pytest_plugin.options import GradeOptions, portable_path
 from refgrad.pytest_plugin.recording import SessionRecorder
 from refgrad.pytest_plugin.session import RECORDER
 
@@ -36,6 +35,7 @@ Some of the latter traverse all objects of the process at its end, or delete the
 """
 
 QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
+"""Environment in which a session and its workers load no other plugins and take no other options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ def run_session(options: GradeOptions, workers: int, advance: Callable[[], objec
     watch = VerdictListener(advance)
     output = io.StringIO()
     sys.argv = [portable_path(word) for word in sys.argv]  # pytest-xdist sends it to workers
-    with _environment(), redirect_stdout(output):
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(output):
+        for name, value in QUIET.items():
+            patch.setenv(name, value)
         code = pytest.main(_arguments(options, workers), plugins=[watch])
     return SessionResult(watch.recorder, int(code), output.getvalue())
 
@@ -89,34 +91,13 @@ def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
     arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
     arguments += ["-n", str(workers), "--assert=plain"]
-    values = {
-        "engine": options.engine,
-        "profile": options.profile,
-        "seed": options.seed,
-        "output": portable_path(options.output or ""),
-        "python": options.python,
-        "time-limit": options.time_limit,
-        "start-limit": options.start_limit,
-        "memory-limit": options.memory_limit,
-        "expect": None if options.expect is None else portable_path(options.expect),
-        "name": options.name,
-    }
-    flags = {"update": options.update, "in-process": options.in_process, "resume": options.resume}
-    arguments += [f"--refgrad-{name}={value}" for name, value in values.items() if value is not None]
-    arguments += [f"--refgrad-select={glob}" for glob in options.select]
-    return arguments + [f"--refgrad-{name}" for name, present in flags.items() if present]
+    return arguments + [each for field in fields(options) for each in _option(field.name, getattr(options, field.name))]
 
 
-@contextmanager
-def _environment() -> Iterator[None]:
-    """Disable plugins and options from the environment, in this session and its workers; restore them at the end."""
-    before = {name: os.environ.get(name) for name in QUIET}
-    os.environ.update(QUIET)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def _option(name: str, value: object) -> list[str]:
+    """Return the arguments of pytest for the value of an option."""
+    option = f"--refgrad-{name.replace('_', '-')}"
+    if value is None or isinstance(value, bool):
+        return [option] if value else []
+    values = value if isinstance(value, tuple) else (value,)
+    return [f"{option}={portable_path(each) if isinstance(each, Path) else each}" for each in values]

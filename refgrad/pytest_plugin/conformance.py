@@ -23,6 +23,7 @@ from refgrad.native.engine import launch
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
+from refgrad.report import CHARACTERS
 from refgrad.report.ci import failure_text
 from refgrad.report.findings import Script
 from refgrad.scenario import Apply, Scenario, parse
@@ -77,9 +78,6 @@ SUITE: Final = "refgrad"
 
 GARBAGE: Final = (20_000, 20, 20)
 """Thresholds of the garbage collector, which are high: scenarios and balls are many small objects, rarely in cycles."""
-
-LONGEST_TRACEBACK: Final = 20_000
-"""Largest number of characters that are kept of a traceback of refgrad itself."""
 
 
 class CheckFailedError(Exception):
@@ -221,7 +219,8 @@ class CheckItem(pytest.Item):
         excinfo.traceback = excinfo.traceback.cut(path=__file__)
         trace = super().repr_failure(excinfo, style or "short")
         text = str(trace)
-        return trace if plain_text(text, LONGEST_TRACEBACK) == text else plain_text(text, LONGEST_TRACEBACK)
+        plain = plain_text(text, CHARACTERS["output"])
+        return trace if plain == text else plain
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the headline of a failure, which is the id of the check."""

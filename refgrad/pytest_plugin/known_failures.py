@@ -19,6 +19,7 @@ from refgrad.errors import UserError
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.text import plain_line
+from refgrad.report import CHARACTERS
 
 TABLE: Final = "known_failure"
 HEAD: Final = f"[[{TABLE}]]"
@@ -110,9 +111,6 @@ def _block(entry: KnownFailure) -> str:
     return f"{HEAD}\n{''.join(lines)}"  # TOML has the escapes of JSON; control characters were escaped before
 
 
-LONGEST_REASON: Final = 200
-"""Largest number of characters of a reason that a run writes, which a user is to replace."""
-
 HELD: Final[frozenset[Outcome]] = frozenset({"passed", "convention", "unsupported"})
 """Outcomes with which a known failure no longer exists. `inconclusive` is not evidence of that."""
 
@@ -190,7 +188,7 @@ class KnownFailures:
             raise KnownFailuresError(f"{self.path} cannot be written: {error.strerror}") from error
 
     def _entry(self, verdict: Verdict) -> KnownFailure:
-        reason = plain_line(f"{verdict.verdict}: {verdict.message}", LONGEST_REASON)
+        reason = plain_line(f"{verdict.verdict}: {verdict.message}", CHARACTERS["reason"])
         return KnownFailure(verdict.id, reason, self.engine)
 
 

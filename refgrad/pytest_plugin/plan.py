@@ -23,8 +23,8 @@ from refgrad.native.engine import Isolation
 from refgrad.native.engine_names import shipped_engines
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
+from refgrad.pytest_plugin import GradeOptions
 from refgrad.pytest_plugin.known_failures import KnownFailures
-from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.report.document import describe_engine, document_path
 from refgrad.report.findings import Script
 

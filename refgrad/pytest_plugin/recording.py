@@ -22,9 +22,10 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome, Verdict
 from refgrad.native.process import ending_signals
 from refgrad.native.text import plain_line, plain_text
-from refgrad.pytest_plugin.conformance import LONGEST_TRACEBACK, PROPERTY, SUITE, CheckItem, verdicts_in
+from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, CheckItem, verdicts_in
 from refgrad.pytest_plugin.known_failures import KnownFailuresError
 from refgrad.pytest_plugin.plan import Plan
+from refgrad.report import CHARACTERS, ITEMS
 from refgrad.report.ci import annotation_lines, step_summary
 from refgrad.report.document import ReportError, build_report, write_report
 from refgrad.report.findings import Script
@@ -136,7 +137,7 @@ class SessionRecorder:
         if verdicts or check == report.nodeid or check in self.verdicts or report.outcome not in OUTCOMES_OF_REPORTS:
             return
         if report.failed or report.skipped or report.when == "call":
-            self.broken[check] = plain_text(report.longreprtext, LONGEST_TRACEBACK)
+            self.broken[check] = plain_text(report.longreprtext, CHARACTERS["output"])
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
@@ -279,9 +280,6 @@ def _add_error(xml: LogXML, message: str) -> None:
 OWN_LETTERS: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
 """Outcomes that pass, but have letters of their own, since they deserve attention."""
 
-NAMED = 10
-"""Largest number of checks without a verdict that are named."""
-
 Status = tuple[str, str, str]
 
 
@@ -338,5 +336,6 @@ def without_verdict(checks: Sequence[str]) -> str:
     if not checks:
         return "every check has a verdict"
     have = "check has" if len(checks) == 1 else "checks have"
-    more = f" and {len(checks) - NAMED} more" if len(checks) > NAMED else ""
-    return f"{len(checks)} {have} no verdict: {', '.join(checks[:NAMED])}{more}"
+    most = ITEMS["unfinished"]
+    more = f" and {len(checks) - most} more" if len(checks) > most else ""
+    return f"{len(checks)} {have} no verdict: {', '.join(checks[:most])}{more}"

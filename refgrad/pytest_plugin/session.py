@@ -16,8 +16,8 @@ from refgrad.errors import UserError
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import EngineStartError, adapter_of
+from refgrad.pytest_plugin import GradeOptions
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Running, Suite
-from refgrad.pytest_plugin.options import GradeOptions
 from refgrad.pytest_plugin.plan import Lock, Plan
 from refgrad.pytest_plugin.recording import CANNOT_START, Narrator, SessionRecorder, Signals, write_junit_error
 from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision

@@ -78,13 +78,10 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
 
     def _next(self, node: Any, pending: Sequence[int]) -> int:
         """Return the number of the next item for a worker."""
-        mine = self._at.get(node)
         others = {self._at[other] for other in self.nodes if other is not node and other in self._at}
-        if mine is not None:
-            for number in pending:
-                if self._groups[number] == mine:
-                    return number
-        return next((number for number in pending if self._groups[number] not in others), pending[0])
+        mine = (number for number in pending if self._groups[number] == self._at.get(node))
+        unshared = (number for number in pending if self._groups[number] not in others)
+        return next(mine, next(unshared, pending[0]))
 
     @cached_property
     def _groups(self) -> list[str]:
@@ -96,11 +93,8 @@ class OperatorScheduling(LoadScheduling):  # type: ignore[misc]  # pytest-xdist 
 MOST_DEATHS: Final = 200
 """Number of workers that may die before a check in which one dies is not run again."""
 
-MOST_DEATHS_OF_A_CHECK: Final = 3
-"""Number of times that a check is run again after its worker died."""
-
-MOST_STILLBORN: Final = 3
-"""Number of workers that may be killed from outside before they have started their engine."""
+MOST_TRIES: Final = 3
+"""How often a check is run again after its worker died, or a worker that was killed before it started its engine."""
 
 WORKERS_DIED: Final = "the process that graded it died, each time that the check was run"
 
@@ -174,7 +168,7 @@ class WorkerSupervision:
             self.recorder.give_up(output[PROPERTY])
         if error and error != "keyboard-interrupt" and node.gateway.id not in self._ready:
             self._stillborn += 1
-            if killed_from_outside(node) and self._stillborn <= MOST_STILLBORN:
+            if killed_from_outside(node) and self._stillborn <= MOST_TRIES:
                 return
             name = self.recorder.plan.adapter.name
             self.recorder.give_up(f"engine {name!r} cannot be started: its process died")
@@ -207,7 +201,7 @@ class WorkerSupervision:
 
     def _may_run_again(self, check: Check) -> bool:
         self._deaths[check.id] += 1
-        return self._deaths[check.id] <= MOST_DEATHS_OF_A_CHECK and self._deaths.total() <= MOST_DEATHS
+        return self._deaths[check.id] <= MOST_TRIES and self._deaths.total() <= MOST_DEATHS
 
 
 def _crashed(check: Check, operator: str) -> list[Verdict]:

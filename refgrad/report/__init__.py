@@ -1,1 +1,16 @@
-"""Output of a run: documents (ENGINE.json), texts of verdicts, pages, and scripts of findings."""
+"""Output of a run: documents (ENGINE.json), texts of verdicts, pages, and scripts of findings; its words and limits."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from refgrad.documents import parsed_toml
+from refgrad.specification import schema_path
+
+TABLE: Final[Mapping[str, Mapping[str, Any]]] = parsed_toml(schema_path("report").parents[1] / "report.toml")
+"""Words and limits of pages. ``REFGRAD_SPECS`` does not replace them."""
+
+CHARACTERS: Final[Mapping[str, int]] = TABLE["characters"]
+"""Largest numbers of characters of texts."""
+
+ITEMS: Final[Mapping[str, int]] = TABLE["items"]
+"""Largest numbers of items of lists."""

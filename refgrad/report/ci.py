@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from refgrad.grading.judging.verdict import OUTCOMES, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
+from refgrad.report import CHARACTERS, ITEMS
 from refgrad.report.document import Report
 from refgrad.report.findings import Script
 from refgrad.report.severity import at
@@ -48,9 +49,6 @@ def failure_text(script: Script) -> str:
     return COMMAND.sub(r"\1\\", text)
 
 
-LONGEST: Final = 60
-"""Largest number of characters of a label."""
-
 COLORS: Final[Mapping[str, str]] = MappingProxyType({
     "brightgreen": "#3a8a1f",
     "orange": "#b35c00",
@@ -85,7 +83,7 @@ class Badge:
     def of(cls, report: Report) -> Badge:
         """Return the badge of a report: the number of applicable checks that fail at level MUST; green if none does."""
         engine, summary = report.engine, report.summary
-        label = plain_line(f"refgrad: {engine['name']} {engine['version']}", LONGEST)
+        label = plain_line(f"refgrad: {engine['name']} {engine['version']}", CHARACTERS["badge"])
         totals, run = Totals.of(report.verdicts), len(report.verdicts)
         if totals.must_failed:
             silent = any(name.startswith("wrong ") and name != "wrong error" for name in summary.get("severities", ()))
@@ -109,12 +107,6 @@ class Badge:
         )  # fmt: skip
 
 
-MOST_ANNOTATIONS: Final = 10
-"""Largest number of errors of a step that GitHub shows, and of warnings."""
-
-MOST_FINDINGS: Final = 20
-"""Largest number of failures that a summary shows in full."""
-
 MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
 """Characters that may be markup in Markdown, such as the beginning of a link to a person or an issue."""
 
@@ -127,7 +119,7 @@ def annotation_lines(title: str, unexpected: Sequence[Script], objections: Seque
     ]
     told += [(True, "known failures", objection) for objection in objections]
     for kind, fails in (("error", True), ("warning", False)):
-        for _, head, message in [each for each in told if each[0] is fails][:MOST_ANNOTATIONS]:
+        for _, head, message in [each for each in told if each[0] is fails][: ITEMS["annotations"]]:
             name = _escaped(plain_line(f"{title}: {head}")).replace(":", "%3A").replace(",", "%2C")
             yield f"::{kind} title={name}::{_escaped(plain_text(message))}"
 
@@ -148,10 +140,10 @@ def step_summary(
     lines += [f"| {' | '.join(str(counted[outcome]) for outcome in outcomes)} |", ""] if outcomes else []
     lines += [f"Known failures: {known}.", ""] if known else []
     lines += [line for objection in objections for line in (f"- {_text(objection)}", "")]
-    for each in unexpected[:MOST_FINDINGS]:
+    for each in unexpected[: ITEMS["step_findings"]]:
         head, _, rest = plain_text(failure_text(each)).partition("\n")
         lines += [f"<details><summary>{_text(head)}</summary>", "", f"<pre>{escape(rest)}</pre>", "</details>", ""]
-    if more := unexpected[MOST_FINDINGS:]:
+    if more := unexpected[ITEMS["step_findings"] :]:
         lines += [f"... and {len(more)} more.", ""]
     return "\n".join(lines)
 

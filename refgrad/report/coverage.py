@@ -16,6 +16,7 @@ from refgrad.generation import GenerationError, operator_scenario
 from refgrad.native.adapter import Inventory, engine_version, find_adapter, inventories_of
 from refgrad.native.engine import Engine, start
 from refgrad.operators import Operator, operator_table
+from refgrad.report import CHARACTERS
 from refgrad.report.pages import markdown_templates
 from refgrad.scenario import Apply, Leaf, Scenario
 
@@ -133,9 +134,6 @@ def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Lea
     return function, tuple(tensors[name] for name in moving)
 
 
-WIDTH: Final = 120
-
-
 def coverage_text(document: Mapping[str, Any]) -> str:
     """Return the rows that an engine has and lacks, and its own operators that no row reaches."""
     templates = markdown_templates()
@@ -145,9 +143,8 @@ def coverage_text(document: Mapping[str, Any]) -> str:
 
 def _wrapped(words: Sequence[str], head: str, indent: int) -> str:
     """Return words in lines, the first after a head, and the others after an indent."""
-    return "\n".join(
-        textwrap.wrap(
-            " ".join(words), WIDTH, initial_indent=head, subsequent_indent=" " * indent, break_long_words=False,
-            break_on_hyphens=False,
-        )
+    lines = textwrap.wrap(
+        " ".join(words), CHARACTERS["coverage_line"], initial_indent=head, subsequent_indent=" " * indent,
+        break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
+    return "\n".join(lines)

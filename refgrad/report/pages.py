@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,38 +17,15 @@ from refgrad.documents import read_toml
 from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
+from refgrad.report import CHARACTERS, TABLE
 from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
 from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import severity
 
-LONGEST_TITLE: Final = 100
-
-SYMBOLS: Final[Mapping[Outcome, str]] = MappingProxyType({
-    "passed": "✓",
-    "convention": "✓ᶜ",
-    "inconclusive": "?",
-    "unsupported": "-",
-    "inaccurate": "≈",
-    "unexpected-error": "!",
-    "hung": "⧖",
-    "crashed": "†",
-    "missing": "∅",
-    "wrong": "✗",
-})
-MEANINGS: Final[Mapping[Outcome, str]] = MappingProxyType({
-    "passed": "right, within what rounding explains",
-    "convention": "right, and at an edge a legal element of the subdifferential was chosen",
-    "inconclusive": "nothing can be said; the engine's page says why",
-    "unsupported": "the engine does not offer it",
-    "inaccurate": "right in its leading digits, but further from the truth than rounding explains",
-    "unexpected-error": "an exception where there should be none, or one of another kind",
-    "hung": "no answer",
-    "crashed": "the engine's process died, or its stack or memory was used up",
-    "missing": "a gradient that is due is not there, or is not a number",
-    "wrong": "no rounding explains the number, or an error that is due did not come",
-})
+SYMBOLS: Final[Mapping[str, str]] = {name: row["symbol"] for name, row in TABLE["outcomes"].items()}
+MEANINGS: Final[Mapping[str, str]] = {name: row["meaning"] for name, row in TABLE["outcomes"].items()}
 
 UPSTREAM_FILE: Final = "upstream.toml"
 """File beside the reports, of links to what others know of findings, each with the date on which it was looked up."""
@@ -111,7 +87,7 @@ class Graded:
     def title(self) -> str:
         """Name of the engine, with its version if that is known."""
         name, version = self.engine["name"], self.engine["version"]
-        return plain_line(name if version == "unknown" else f"{name} {version}", LONGEST_TITLE)
+        return plain_line(name if version == "unknown" else f"{name} {version}", CHARACTERS["name"])
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -212,8 +188,10 @@ def _beside_each_other(page: str, graded: Sequence[Graded]) -> str:
     return template.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared)
 
 
-LONGEST: Final = 200_000
-"""Largest number of characters of a block of code."""
+def templates(package: str, **options: Any) -> Environment:
+    """Return an environment of the templates of a package. A name without a value is an error."""
+    loader = PackageLoader(package)
+    return Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **options)  # noqa: S701 (callers of HTML say so)
 
 
 def markdown_templates() -> Environment:
@@ -223,22 +201,16 @@ def markdown_templates() -> Environment:
     it either. ``code`` escapes code in a cell of a table, ``fenced`` the content of a block of code, so that it does
     not end the block. ``anchor`` returns the anchor of a heading.
     """
-    templates = Environment(  # noqa: S701 (Markdown, not HTML)
-        loader=PackageLoader("refgrad.report"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    templates.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
-    templates.filters |= {
+    markdown = templates("refgrad.report", keep_trailing_newline=True)
+    markdown.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
+    markdown.filters |= {
         "plain": _plain,
         "code": lambda text: str(text).replace("|", "\\|"),
         "foreign": lambda text: _plain(plain_text(text)).replace("](", "]\\("),
-        "fenced": lambda text: plain_text(text.rstrip(), LONGEST).replace("```", "`\u200b`\u200b`"),
+        "fenced": lambda text: plain_text(text.rstrip(), CHARACTERS["program"]).replace("```", "`\u200b`\u200b`"),
         "anchor": lambda text: re.sub(r"[^\w-]", "", str(text).lower()),
     }
-    return templates
+    return markdown
 
 
 def _plain(text: str) -> str:

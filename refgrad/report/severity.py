@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from refgrad.errors import UserError
 from refgrad.facts import Shape
 from refgrad.facts.fact import Severity
-from refgrad.grading.judging.verdict import Outcome, Verdict
+from refgrad.grading.judging.verdict import Verdict
 from refgrad.interpreter import ScenarioEvaluationError, bounded_values
+from refgrad.report import TABLE
 from refgrad.scenario import Backward, Constant, Grad, Jvp, Leaf, Scenario, parse
 from refgrad.scenario.formats import FORMATS
 
@@ -25,24 +25,10 @@ DERIVED: Final = frozenset({"severity", "at"})
 LARGE: Final = 800
 """Magnitude from which on a naive formula with an exponential overflows (decision 008)."""
 
-BY_OUTCOME: Final[Mapping[Outcome, Severity]] = MappingProxyType({
-    "missing": "missing",
-    "crashed": "crash or hang",
-    "hung": "crash or hang",
-    "unexpected-error": "wrong error",
-    "inaccurate": "inaccurate",
-})
-
-MEANINGS: Final[Mapping[Severity, str]] = MappingProxyType({
-    "wrong first derivative": "a gradient is wrong, and nothing says so",
-    "wrong higher derivative": "a derivative of a derivative is wrong, and nothing says so",
-    "wrong value": "the value of an operator is wrong, and nothing says so",
-    "missing": "a gradient that is due is not there, or is not a number",
-    "crash or hang": "the process dies, or does not answer",
-    "wrong error": "an error where there should be none, or another one than is due",
-    "other rule broken": "a dtype, a shape, a graph, memory or time is not as it must be",
-    "inaccurate": "the leading digits are right, and fewer than could be",
-})
+BY_OUTCOME: Final[Mapping[str, Severity]] = {
+    name: row["severity"] for name, row in TABLE["outcomes"].items() if "severity" in row
+}
+MEANINGS: Final[Mapping[str, str]] = TABLE["severities"]
 
 
 def severity(verdict: Verdict) -> Severity | None:

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from refgrad import __version__
-from refgrad.cli.commands import accuracy
+from refgrad.cli import main
 from refgrad.report.accuracy import accuracy_page
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(accuracy, arguments)
+    return CliRunner().invoke(main, ["accuracy", *arguments])
 
 
 def test_what_is_measured_is_shown_or_told_as_json() -> None:

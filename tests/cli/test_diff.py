@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from refgrad.cli.commands import diff
+from refgrad.cli import main
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.report.document import write_report
 from tests.report.example import VERDICTS, example_report, verdict
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(diff, [str(argument) for argument in arguments])
+    return CliRunner().invoke(main, ["diff", *map(str, arguments)])
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.cli.new import MEANINGS
+from refgrad.cli.adapters import MEANINGS
 from refgrad.grading.first_adapter.candidates import DIRECTIONS, OTHER_LANGUAGES
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape

@@ -40,6 +40,14 @@ def test_a_file_that_is_no_report_is_named(terminal: Terminal) -> None:
     assert result.stderr.startswith("Error: other.json: 'schema' is missing")
 
 
+def test_a_page_that_cannot_be_written_is_exit_status_4(terminal: Terminal) -> None:
+    write_example(terminal.folder)
+    (terminal.folder / "README.md").mkdir()
+    result = terminal.invoke("report", ".")
+    assert result.exit_code == 4
+    assert result.stderr == "Error: [Errno 21] Is a directory: 'README.md'\n"
+
+
 def test_a_site_is_written_apart_from_the_reports(terminal: Terminal) -> None:
     write_example(terminal.folder)
     result = terminal.invoke("report", ".", "--html", "site")

@@ -26,7 +26,8 @@ from refgrad.facts import (
     Written,
 )
 from refgrad.native.observation import Raised
-from refgrad.report.findings.script import LONGEST_SENTENCE, sentence
+from refgrad.report import CHARACTERS
+from refgrad.report.findings import sentence
 from tests.report.example import SCENARIO, VERDICTS, entry
 
 X = Subject("gradient", "x")
@@ -293,4 +294,4 @@ def test_a_sentence_is_one_line_of_bounded_length() -> None:
     told = sentence(verdict, "toy\n1.0\x1b[0m")
     assert "\n" not in told
     assert "\x1b" not in told
-    assert len(told) <= LONGEST_SENTENCE
+    assert len(told) <= CHARACTERS["sentence"]

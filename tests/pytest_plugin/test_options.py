@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from refgrad.pytest_plugin.options import GradeOptions
+from refgrad.pytest_plugin import GradeOptions
 from tests.pytest_plugin.conftest import Folder
 
 

@@ -7,14 +7,14 @@ import ast
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 READERS = {
-    "refgrad/report/alone_by_tool.py": "the standard error of a compiler or a program",
+    "refgrad/report/alone.py": "the standard error of a compiler or a program",
     "refgrad/report/document.py": "names of engines, for names of files",
     "refgrad/report/findings/causes.py": "code templates of engine files",
     "refgrad/report/findings/folding.py": "no text: it changes trees of code templates",
     "refgrad/report/findings/inlining.py": "no text: it changes trees of code templates",
     "refgrad/report/findings/languages.py": "the setup of an engine file, and code templates",
     "refgrad/report/findings/python.py": "code of measurements, which is not made of statements yet",
-    "refgrad/report/findings/script.py": "names of checks, for names of files",
+    "refgrad/report/findings/__init__.py": "names of checks, for names of files",
     "refgrad/report/findings/tidying.py": "no text: it changes trees of code templates",
     "refgrad/report/findings/trees.py": "setups of engine files, code of measurements, code templates, and literals",
     "refgrad/report/ci.py": "messages, for workflow commands of GitHub, and text that becomes Markdown, to escape it",

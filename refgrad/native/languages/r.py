@@ -27,7 +27,7 @@ class R(Language):
     handler = (("tryCatch({",), ("}, error = function(error) cat(conditionMessage(error), fill = TRUE))",))
     words = literals("NULL", "TRUE", "FALSE", "NaN", "Inf", "-Inf")
     definition = re.compile(r"(\w+) <-")
-    standalone = ("{own}", "{folder}/alone_by_tool.py", "Rscript")
+    standalone = ("{own}", "{folder}/alone.py", "Rscript")
     conditions = comparisons("is.nan", "abs")
     assertion = (
         "got <- {shown}",

@@ -18,7 +18,7 @@ from refgrad.facts import Entry
 from refgrad.facts.fact import MEMORY, SEVERITIES, Link, Severity
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.statements import Call, Function, Statement
-from refgrad.report.findings.script import Script
+from refgrad.report.findings import Script
 from refgrad.report.severity import At, steps_of
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, Final
@@ -13,12 +12,6 @@ import numpy as np
 
 from refgrad.report.findings.trees import Filling, literal, names_in
 
-COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = MappingProxyType({
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-})
 ARRAYS: Final = frozenset({"array", "ones", "zeros"})
 """Functions that make an array of what stands in the program."""
 
@@ -167,9 +160,9 @@ def truth(test: ast.expr) -> bool | None:
             return bool(value)
         case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Constant(value=value), ast.Name(id="int")]):
             return isinstance(value, int)
-        case ast.Compare(left=left, ops=[operation], comparators=[right]) if type(operation) in COMPARISONS:
-            sides = _sides(left, right)
-            return None if sides is None else bool(COMPARISONS[type(operation)](*sides))
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.Is() | ast.IsNot() as sign], comparators=[right]):
+            sides, equal = _sides(left, right), isinstance(sign, ast.Eq | ast.Is)
+            return None if sides is None else bool(sides[0] == sides[1]) is equal
     return None
 
 
@@ -202,11 +195,8 @@ def _is_boolean(array: ast.expr) -> bool | None:
     for each in array.keywords:
         if each.arg == "dtype":
             return last_name(each.value) in {"bool", "bool_"}
-    if last_name(array.func) != "array":
-        return False
-    entries = [node.value for node in ast.walk(array.args[0]) if isinstance(node, ast.Constant)]
-    named = names_in(array.args[0]) - {"np"}
-    return None if named else bool(entries) and all(isinstance(entry, bool) for entry in entries)
+    types = _types(array.args[0]) if last_name(array.func) == "array" else {float}
+    return None if types is None else types == {bool}
 
 
 def _is_of_floats(array: ast.expr) -> bool:
@@ -214,16 +204,15 @@ def _is_of_floats(array: ast.expr) -> bool:
     if not isinstance(array, ast.Call) or array.keywords or len(array.args) != 1:
         return False
     name = ast.unparse(array.func)
-    return name in {"np.ones", "np.zeros"} or (name == "np.array" and _holds_floats(array.args[0]))
+    return name in {"np.ones", "np.zeros"} or (name == "np.array" and _types(array.args[0]) == {float})
 
 
-def _holds_floats(array: ast.expr) -> bool:
-    """Whether all numbers of an array are floats that stand in the program, or not finite."""
+def _types(array: ast.expr) -> set[type] | None:
+    """Return the types of the numbers of an array that stand in the program, or None if variables are among them."""
     nodes = list(ast.walk(array))
-    numbers = [node.value for node in nodes if isinstance(node, ast.Constant)]
-    named = [node.attr for node in nodes if isinstance(node, ast.Attribute)]
-    floats = all(isinstance(each, float) for each in numbers) and names_in(array) <= {"np"}
-    return floats and set(named) <= {"inf", "nan"} and bool(numbers or named)
+    named = {float if node.attr in {"inf", "nan"} else object for node in nodes if isinstance(node, ast.Attribute)}
+    types = {type(node.value) for node in nodes if isinstance(node, ast.Constant)}
+    return types | named if names_in(array) <= {"np"} else None
 
 
 def _unpacked(argument: ast.expr) -> list[ast.expr]:
@@ -237,7 +226,7 @@ def _list_of(argument: ast.expr, *, typed: bool) -> ast.expr:
     """Return the list in ``np.array([...])``, where the tensor of it is the same."""
     if not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "np.array" and len(argument.args) == 1):
         return argument
-    return argument.args[0] if _holds_floats(argument.args[0]) and (typed or not argument.keywords) else argument
+    return argument.args[0] if _types(argument.args[0]) == {float} and (typed or not argument.keywords) else argument
 
 
 Shapes = Mapping[str, tuple[int, ...]]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from refgrad.report.findings.folding import Folding, truth
@@ -28,7 +27,7 @@ def inlined(program: Sequence[Piece], setup: int = 0) -> list[Piece]:
     """
     leading = (each.node for each in program[:setup] if isinstance(each.node, ast.FunctionDef))
     helpers = {each.name: _without_refusals(each) for each in leading}
-    given = [_helper(each, helpers) for each in program]
+    given = [each.changed(lambda node: helpers.get(getattr(node, "name", ""), node)) for each in program]
     taken = set[str]().union(*(names_in(each.node) for each in given if not _is_helper(each.node, helpers)))
     return _in_place(given, helpers, taken)
 
@@ -45,20 +44,11 @@ def _opened(piece: Piece, helpers: Helpers, taken: set[str]) -> Piece:
         return piece
     node = copy.deepcopy(piece.node)
     node.body = [each.node for each in _in_place([Piece.new(each) for each in node.body], helpers, taken)]
-    new = Piece.new(node, piece.remark)
-    return piece if new.text == ast.unparse(piece.node) else new
+    return piece.changed(lambda _: node)
 
 
 def _is_helper(node: ast.stmt, helpers: Helpers) -> bool:
     return isinstance(node, ast.FunctionDef) and node.name in helpers
-
-
-def _helper(piece: Piece, helpers: Helpers) -> Piece:
-    """Return a helper as it is without its refusals, anything else as it is."""
-    node = piece.node
-    if not isinstance(node, ast.FunctionDef) or node.name not in helpers:
-        return piece
-    return piece if ast.dump(node) == ast.dump(helpers[node.name]) else Piece.new(helpers[node.name])
 
 
 def _without_refusals(function: ast.FunctionDef) -> ast.FunctionDef:
@@ -86,10 +76,8 @@ def _replaced(piece: Piece, helpers: Helpers) -> Piece:
     if isinstance(piece.node, IMPORTS) or not any(mentions([piece], name) for name in helpers):
         return piece
     inlining = _Inlining({name: each for name, each in helpers.items() if _returned(each) is not None})
-    node = inlining.visit(copy.deepcopy(piece.node))
-    if not inlining.done:
-        return piece
-    return Piece.new(Folding().visit(ast.fix_missing_locations(node)), piece.remark)
+    new = piece.changed(inlining.visit)
+    return piece if new is piece else new.changed(Folding().visit)
 
 
 def _returned(function: ast.FunctionDef) -> ast.expr | None:
@@ -105,25 +93,20 @@ def _is_odd(arguments: ast.arguments) -> bool:
     return bool(arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs)
 
 
-@dataclass
 class _Inlining(ast.NodeTransformer):
     """Puts what a helper returns in place of its call, where no argument would be computed twice."""
 
-    helpers: Helpers
-    done: bool = False
+    def __init__(self, helpers: Helpers) -> None:
+        self.helpers = helpers
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Return the expression of a helper with the arguments filled in."""
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in self.helpers:
-                function = self.helpers[name]
-                value = _returned(function)
-                assert value is not None
-                filled = _filled_in(function.args, given, [ast.Return(value)])
-                if filled is not None and isinstance(filled[0], ast.Return) and filled[0].value is not None:
-                    self.done = True
-                    return filled[0].value
+                match _filled_in(self.helpers[name].args, given, self.helpers[name].body):
+                    case [ast.Return(value=ast.expr() as value)]:
+                        return value
         return node
 
 
@@ -154,21 +137,13 @@ def _decided(statement: ast.stmt) -> list[ast.stmt]:
 
 def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:
     """Return the statements of a helper in place of a statement that does nothing but call it."""
-    match piece.node:
-        case (
-            ast.Assign(value=ast.Call(func=ast.Name(id=name), args=given, keywords=[]))
-            | ast.Expr(value=ast.Call(func=ast.Name(id=name), args=given, keywords=[]))
-        ):
-            targets = piece.node.targets if isinstance(piece.node, ast.Assign) else []
-        case _:
-            return [piece]
-    if name not in helpers or _returned(helpers[name]) is not None:
-        return [piece]
-    body = _statements(helpers[name], given)
-    if body is None:
-        return [piece]
-    done = _assigned(body, targets, taken)
-    return [piece] if done is None else [Piece.new(each) for each in done]
+    targets = piece.node.targets if isinstance(piece.node, ast.Assign) else []
+    match piece.node.value if isinstance(piece.node, ast.Assign | ast.Expr) else None:
+        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in helpers:
+            body = _statements(helpers[name], given) if _returned(helpers[name]) is None else None
+            done = None if body is None else _assigned(body, targets, taken)
+            return [piece] if done is None else [Piece.new(each) for each in done]
+    return [piece]
 
 
 def _statements(function: ast.FunctionDef, given: Sequence[ast.expr]) -> list[ast.stmt] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final
@@ -32,25 +32,16 @@ def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = Ma
 
     ``shapes`` are the known ones of variables outside of functions.
     """
-    folded = [_changed(piece, Folding().visit) for piece in program]
+    folded = [piece.changed(Folding().visit) for piece in program]
     placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, len(setup))])
     return _laid_out(list(_imports_first(_needed(_renamed(_named_alone(_unnamed(placed)))))))
-
-
-def _changed(piece: Piece, change: Callable[[ast.stmt], ast.AST]) -> Piece:
-    """Return a statement after a change, or as it was written if nothing changes."""
-    if isinstance(piece.node, IMPORTS):
-        return piece
-    node = change(copy.deepcopy(piece.node))
-    assert isinstance(node, ast.stmt)
-    return piece if ast.dump(node) == ast.dump(piece.node) else Piece.new(node, piece.remark)
 
 
 def _decided(piece: Piece, shapes: Shapes) -> Piece:
     """Return a statement with what the shapes decide. Helpers are left as they are."""
     if _is_helper(piece.node):
         return piece
-    return _changed(piece, lambda node: Folding().visit(with_shapes(node, shapes)))
+    return piece.changed(lambda node: Folding().visit(with_shapes(node, shapes)))
 
 
 def _unrepeated(program: Sequence[Piece]) -> list[Piece]:
@@ -78,7 +69,7 @@ def _named_alone(program: Sequence[Piece]) -> list[Piece]:
     names: dict[str, ast.expr] = {}
     kept: list[Piece] = []
     for piece in program:
-        new = _changed(piece, Filling(names).visit) if names_in(piece.node) & names.keys() else piece
+        new = piece.changed(Filling(names).visit) if names_in(piece.node) & names.keys() else piece
         called = _called(new.node) if isinstance(new.node, ast.FunctionDef) else None
         if isinstance(new.node, ast.FunctionDef) and called is not None:
             names[new.node.name] = called
@@ -111,7 +102,7 @@ def _renamed(program: Sequence[Piece]) -> list[Piece]:
     if all(len(each) <= 1 for each in pullbacks):
         names |= {name: "pullback" for each in pullbacks for name in each}
     renaming = _Renaming({name: ast.Name(new, ast.Load()) for name, new in names.items()})
-    return [_changed(piece, renaming.visit) for piece in program]
+    return [piece.changed(renaming.visit) for piece in program]
 
 
 def _is_helper(node: ast.stmt) -> bool:

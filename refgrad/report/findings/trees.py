@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -29,10 +29,8 @@ from refgrad.native.statements import (
     Value,
     Walk,
 )
+from refgrad.report import CHARACTERS
 from refgrad.scenario import Constant
-
-MOST_TEXT: Final = 200_000
-"""Longer programs are left as they are."""
 
 IMPORTS: Final = (ast.Import, ast.ImportFrom)
 
@@ -54,10 +52,18 @@ class Piece:
         """Return a statement that is printed again."""
         return cls(ast.fix_missing_locations(node), ast.unparse(node), remark)
 
+    def changed(self, change: Callable[[ast.stmt], ast.AST]) -> Piece:
+        """Return the statement after a change, or as it was written if nothing changes. Imports stay."""
+        if isinstance(self.node, IMPORTS):
+            return self
+        node = change(copy.deepcopy(self.node))
+        assert isinstance(node, ast.stmt)
+        return self if ast.dump(node) == ast.dump(self.node) else Piece.new(node, self.remark)
+
 
 def pieces(program: str) -> list[Piece]:
     """Return the statements of a program. Raises ValueError for what is no program of Python."""
-    if len(program) > MOST_TEXT:
+    if len(program) > CHARACTERS["program"]:
         raise ValueError("the program is too long to be looked at")
     try:
         tree = ast.parse(program)

@@ -15,25 +15,24 @@ from itertools import count
 from pathlib import Path
 from typing import Any, get_args
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from refgrad.grading.judging.verdict import OUTCOMES
 from refgrad.native.text import plain_text
-from refgrad.operators import Operator, operator_table
+from refgrad.operators import operator_table
 from refgrad.operators.table import domain, edge, signature
+from refgrad.report import CHARACTERS
 from refgrad.report.accuracy import USUAL
 from refgrad.report.comparison import KINDS, histories
 from refgrad.report.document import ReportError
-from refgrad.report.findings import Script
+from refgrad.report.findings import Script, safe_name
 from refgrad.report.findings.causes import Cause, shared_operators
-from refgrad.report.findings.script import safe_name
-from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder
+from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder, templates
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import At
 from refgrad.report.site.documents import read_documents, shelves
 from refgrad.report.site.issue import (
-    LONGEST,
     ending_of,
     issue_text,
     operator_said,
@@ -134,10 +133,9 @@ class _Writer:
 
     def operator(self, name: str, reports: Sequence[Graded]) -> None:
         """Add the page of an operator: what it is, and how each engine does in each chapter."""
-        row = operator_table().get(name)
         by_report = [{v.chapter: v for v in report.verdicts if v.operator == name} for report in reports]
         chapters = list(dict.fromkeys(chapter for found in by_report for chapter in found))
-        values = {"row": None if row is None else _told(row), "chapters": chapters, "by_report": by_report}
+        values = {"row": operator_table().get(name), "chapters": chapters, "by_report": by_report}
         self.page(self.names.page("operator", name), "operator", title=name, reports=reports, **values)
 
     def write(self) -> list[Path]:
@@ -155,37 +153,21 @@ class _Writer:
         return path
 
 
-def _told(row: Operator) -> dict[str, Any]:
-    """Return the values that the page of an operator shows."""
-    return {
-        "signature": row.name + signature(row),
-        "summary": row.summary,
-        "source": row.source,
-        "domain": domain(row),
-        "formula": "" if row.formula is None else row.formula.source,
-        "edges": [edge(each) for each in row.edges],
-        "partials": {argument: partial.source for argument, partial in row.partials.items()},
-    }
-
-
 def _templates() -> Environment:
-    loader = PackageLoader("refgrad.report.site")
-    templates = Environment(
-        loader=loader, undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_plain
-    )
-    templates.filters["coded"] = _coded
+    site = templates("refgrad.report.site", autoescape=True, finalize=_plain)
+    site.filters |= {"coded": _coded, "signature": signature, "domain": domain, "edge": edge}
     for name in ("style.css", "site.js"):
-        text = loader.get_source(templates, name)[0]
+        text = PackageLoader("refgrad.report.site").get_source(site, name)[0]
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         part = name.partition(".")[2]
-        templates.globals[part] = Markup(text)  # noqa: S704 (our own file)
-        templates.globals[f"{part}_hash"] = f"sha256-{digest}"
-    return templates
+        site.globals[part] = Markup(text)  # noqa: S704 (our own file)
+        site.globals[f"{part}_hash"] = f"sha256-{digest}"
+    return site
 
 
 def _coded(text: str) -> Markup:
     """Return a text in which the parts between backquotes are marked as code."""
-    parts = plain_text(text, LONGEST).split("`")
+    parts = plain_text(text, CHARACTERS["issue"]).split("`")
     if len(parts) % 2 == 0:  # a backquote has no partner
         return escape("`".join(parts))
     return Markup().join(
@@ -197,7 +179,7 @@ def _plain(value: Any) -> Any:
     """Return a value for a page. Text is limited in length and has no control characters."""
     if isinstance(value, Markup):
         return value
-    return plain_text(value, LONGEST) if isinstance(value, str) else value
+    return plain_text(value, CHARACTERS["issue"]) if isinstance(value, str) else value
 
 
 @dataclass(slots=True)

@@ -19,15 +19,13 @@ from markupsafe import Markup, escape
 
 from refgrad.documents import read_bytes, read_text, resolved
 from refgrad.native.text import plain_line, plain_text
+from refgrad.report import CHARACTERS
 from refgrad.report.document import ReportError
 
 SOURCES: Final = frozenset({".cpp", ".js", ".json", ".py", ".toml"})
 """Suffixes of files that are shown unchanged if a document links to them."""
 
 PICTURES: Final = {".png": "image/png", ".svg": "image/svg+xml"}
-LONGEST: Final = 1_000_000
-"""Largest document that is read, in bytes."""
-
 TAKEN: Final = ("main", "theme")
 """Identifiers that are used on every page of the site."""
 
@@ -108,10 +106,10 @@ class _Shelf:
             done += 1
 
     def _source(self, name: str, path: Path) -> Document:
-        return Document(name, path.name, body=SOURCE.format(plain_text(read_text(path, ReportError, LONGEST), LONGEST)))
+        return Document(name, path.name, body=SOURCE.format(_text(path)))
 
     def _markdown(self, name: str, path: Path) -> Document:
-        tokens = _parser().parse(plain_text(read_text(path, ReportError, LONGEST), LONGEST))
+        tokens = _parser().parse(_text(path))
         document = Document(name, path.stem)
         _name_headings(tokens, document)
         _number(tokens)
@@ -152,6 +150,11 @@ class _Shelf:
         except (OSError, ValueError) as error:
             raise ReportError(f"{path} links to {plain_line(link, 200)}, which is not there") from error
         return file
+
+
+def _text(path: Path) -> str:
+    most = CHARACTERS["document"]
+    return plain_text(read_text(path, ReportError, most), most)
 
 
 def _picture(file: Path) -> str:

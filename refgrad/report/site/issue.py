@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
 
 from refgrad.facts import Entry, Error, Fact
 from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
@@ -11,14 +10,8 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.text import plain_line, plain_text
 from refgrad.operators import operator_table
 from refgrad.operators.table import signature
-from refgrad.report.findings import Script
-from refgrad.report.findings.script import expression
-
-LONGEST: Final = 60_000
-"""Largest number of characters of an issue, and of one value on a page."""
-
-LONGEST_TITLE: Final = 250
-"""Largest number of characters of the title of an issue, a little below the limit."""
+from refgrad.report import CHARACTERS
+from refgrad.report.findings import Script, expression
 
 
 def issue_text(found: Script) -> str:
@@ -34,14 +27,14 @@ def issue_text(found: Script) -> str:
         f"# {title_of(found)}", found.sentence, f"{ticks}{found.language}\n{program}\n{ticks}", found.needs, because,
         f"Found with {found.environment}, by the check {found.verdict.id} of refgrad.",
     ]  # fmt: skip
-    return plain_text("\n\n".join(filter(None, parts)), LONGEST) + "\n"
+    return plain_text("\n\n".join(filter(None, parts)), CHARACTERS["issue"]) + "\n"
 
 
 def title_of(found: Script) -> str:
     """Return a short title: the kind of the failure, and the behaviour, expression or statement that it concerns."""
     what = statement_of(found.verdict.id) or expression(found.verdict) or found.verdict.statement
     kind = (found.verdict.fact or Fact()).title(str(found.severity))
-    return plain_line(f"{kind}: {what}".rstrip("."), LONGEST_TITLE)
+    return plain_line(f"{kind}: {what}".rstrip("."), CHARACTERS["issue_title"])
 
 
 def operator_said(verdict: Verdict) -> str:
@@ -68,10 +61,8 @@ def ending_of(found: Script) -> str:
 
 def source_of(verdict: Verdict) -> str:
     """Return the source of the statement of a check: that of a behaviour, or of an operator's formula."""
-    if behaviour := _behaviours().get(verdict.id):
-        return behaviour.source
-    operator = operator_table().get(verdict.operator)
-    return "" if operator is None else operator.source
+    row = _behaviours().get(verdict.id) or operator_table().get(verdict.operator)
+    return "" if row is None else row.source
 
 
 def reason_of(verdict: Verdict) -> str:

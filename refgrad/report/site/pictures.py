@@ -3,49 +3,47 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
+from jinja2 import Environment
 from markupsafe import Markup
 
 from refgrad.documents import read_json
 from refgrad.errors import UserError
 from refgrad.native.text import plain_line
+from refgrad.report import CHARACTERS, ITEMS
 from refgrad.report.document import ReportError
+from refgrad.report.pages import templates
 from refgrad.scenario import Apply, Backward, Grad, Jvp, Leaf, Step, parse
 
 ACCURACY: Final = "accuracy"
 GROWTH: Final = "growth"
 """Folder of the measurements of ``refgrad accuracy --json``, and that of ``tests.report.measured.growth``."""
 
-MOST_BARS: Final = 30
-DECADES: Final = 16
+DECADES: Final = sys.float_info.dig + 1
 """Length of a bar, in powers of ten. An error that fills it leaves no digit of a double right."""
-
-LEFT, TOP, WIDTH, HEIGHT, NAMES = 58.0, 14.0, 260.0, 180.0, 112.0  # in pixels
-LINE: Final = 14.0
-"""Distance between the names of two curves, in pixels."""
-
-STYLES: Final = 6
-"""Number of styles, by colour and dashes, that curves have in turn."""
 
 LEAST_BYTES: Final = 100_000.0
 """Smallest height of a plot of memory, in bytes. The memory that caches hold is a flat line in it."""
 
-TEXT: Final = Markup('<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{text}</text>')
-GRID: Final = Markup('<path class="grid" d="M{x:.1f} {y:.1f} L{end:.1f} {bottom:.1f}"/>')
-CURVE: Final = Markup('<g class="curve curve-{style}"><title>{title}</title><path d="{path}"/>{points}{name}</g>')
-POINT: Final = Markup('<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>')
-PLOT: Final = Markup(
-    '<svg class="plot" role="img" aria-label="{label}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-    'height="{height:.0f}">{inside}</svg>'
-)
-
 Points = Sequence[tuple[float, float]]
 Ticks = Mapping[float, str]
+
+
+@cache
+def _templates() -> Environment:
+    return templates("refgrad.report.site", autoescape=True)
+
+
+def _picture(template: str, **values: Any) -> Markup:
+    """Return a picture as SVG, whose template says where its parts are. Texts are escaped."""
+    return Markup(_templates().get_template(template).render(**values))  # noqa: S704 (our own template)
 
 
 def read_accuracy(folder: Path) -> list[dict[str, Any]]:
@@ -55,30 +53,22 @@ def read_accuracy(folder: Path) -> list[dict[str, Any]]:
     """
     return [
         {name: each[name] for name in ("engine", "version", "dtype")}
-        | {"worst": sorted(map(_row, each["worst"]), key=lambda row: -row["ulps"])[:MOST_BARS]}
+        | {"worst": sorted(map(_with_bar, each["worst"]), key=lambda row: -row["ulps"])[: ITEMS["bars"]]}
         for path in sorted((folder / ACCURACY).glob("*.json"))
         for each in read_json(path, "accuracy", ReportError)
     ]
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": f"{row['operator']}: {row['of']}",
-        "ulps": row["ulps"],
-        "bar": min(math.log10(max(row["ulps"], 1.0)), DECADES) / DECADES,
-        "budgets": row["budgets"],
-        "at": ", ".join(f"{name} = {number!r}" for name, number in row["at"].items()),
-        "seen": row["seen"],
-        "truth": row["truth"],
-    }
+def _with_bar(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**row, "bar": min(math.log10(max(row["ulps"], 1.0)), DECADES) / DECADES}
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The measurements of an engine in a check: seconds by size, or bytes by iterations."""
+    """The measurements of an engine, which has a number, in a check: seconds by size, or bytes by iterations."""
 
     engine: str
-    style: int
+    number: int
     verdict: str
     points: Points
     exponent: float | None
@@ -104,7 +94,7 @@ def read_growth(folder: Path) -> list[Plot]:
         title = f"{each['engine']} {each['version']}"
         for row in each["curves"]:
             points = tuple((size, measured) for size, measured in row["points"])
-            curve = Curve(title, number % STYLES, row["verdict"], points, row.get("exponent"))
+            curve = Curve(title, number, row["verdict"], points, row.get("exponent"))
             plots.setdefault((row["check"], row["of"]), []).append(curve)
     return [Plot(check, of, tuple(curves)) for (check, of), curves in plots.items()]
 
@@ -115,35 +105,15 @@ def drawn(plot: Plot) -> Markup:
     The names of the curves are beside them, in the order of their last points.
     """
     shown = [(curve, _relative(plot, curve.points)) for curve in plot.curves if curve.points]
-    ranked = sorted(shown, key=lambda each: -each[1][-1][1])
+    ranks = sorted(range(len(shown)), key=lambda number: -shown[number][1][-1][1])
     sizes, heights = ([point[part] for _, points in shown for point in points] for part in (0, 1))
-    timed, bottom = plot.of == "time", TOP + HEIGHT
+    timed = plot.of == "time"
     across, up = (_decades(sizes, _count), _decades(heights, _seconds)) if timed else _linear(sizes, heights)
-
-    def x(number: float) -> float:
-        return LEFT + WIDTH * _share(number, across, logarithmic=timed)
-
-    def y(number: float) -> float:
-        return bottom - HEIGHT * _share(number, up, logarithmic=timed)
-
-    inside = Markup()
-    for number, text in up.items():
-        inside += GRID.format(x=LEFT, y=y(number), end=LEFT + WIDTH, bottom=y(number))
-        inside += TEXT.format(kind="name", x=LEFT - 8, y=y(number) + 4, text=text)
-    for number, text in across.items():
-        inside += GRID.format(x=x(number), y=TOP, end=x(number), bottom=bottom)
-        inside += TEXT.format(kind="below", x=x(number), y=bottom + 18, text=text)
-    for curve, given in shown:
-        points = [(x(size), y(each)) for size, each in given]
-        line = TOP + LINE * (1 + ranked.index((curve, given)))
-        inside += CURVE.format(
-            style=curve.style, title=curve.engine, path="M" + " L".join(f"{px:.1f} {py:.1f}" for px, py in points),
-            points=Markup().join(POINT.format(x=px, y=py) for px, py in points),
-            name=TEXT.format(kind="end", x=LEFT + WIDTH + 8, y=line, text=curve.engine[:18]),
-        )  # fmt: skip
-    label = f"{plot.check}: {plot.of} of {', '.join(curve.engine for curve, _ in shown)}"
-    height = max(bottom + 34, TOP + LINE * (len(shown) + 1))
-    return PLOT.format(label=label, width=LEFT + WIDTH + NAMES, height=height, inside=inside)
+    return _picture(
+        "plot.svg.jinja", plot=plot, across=across, up=up, x_share=partial(_share, ticks=across, logarithmic=timed),
+        y_share=partial(_share, ticks=up, logarithmic=timed),
+        curves=[(curve, points, 1 + ranks.index(number)) for number, (curve, points) in enumerate(shown)],
+    )  # fmt: skip
 
 
 def _relative(plot: Plot, points: Points) -> Points:
@@ -183,24 +153,6 @@ def _seconds(power: int) -> str:
     return f"{10 ** (power - scale)} {unit}"
 
 
-MOST_NODES: Final = 40
-LONGEST_LABEL: Final = 34
-LONGEST_TOOLTIP: Final = 300
-CHARACTER = 7.4
-BOX_HEIGHT, GAP, LAYER, MARGIN = 30.0, 18.0, 68.0, 10.0  # in pixels, as the width of a character
-
-BOX: Final = Markup(
-    '<g class="{kind}"><title>{title}</title><rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" '
-    'height="{height:.1f}" rx="6"/><text x="{middle:.1f}" y="{line:.1f}">{label}</text></g>'
-)
-ARROW: Final = Markup('<path d="M{x:.1f} {y:.1f} C{x:.1f} {bend:.1f} {end:.1f} {bend:.1f} {end:.1f} {below:.1f}"/>')
-PICTURE: Final = Markup(
-    '<svg class="graph" role="img" aria-label="{label}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-    'height="{height:.0f}"><defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-    'orient="auto"><path d="M0 0 L8 4 L0 8 z"/></marker></defs><g class="arrows">{arrows}</g>{boxes}</svg>'
-)
-
-
 @dataclass(frozen=True, slots=True)
 class TensorBox:
     """A tensor: its name, how it is computed, and the tensors that it is computed from."""
@@ -221,60 +173,40 @@ def graph_of(text: str, subject: str = "") -> Markup:
         steps = parse(text).steps if text else ()
     except UserError:
         return Markup()
-    walked = {step.output for step in steps if isinstance(step, Backward | Grad)}
-    nodes = {node.name: node for node in _nodes(steps, walked, subject)}
-    if not 0 < len(nodes) <= MOST_NODES:
+    starts = {step.output for step in steps if isinstance(step, Backward | Grad)}
+    boxes = {box.name: box for step in steps if (box := _box(step, starts, subject)) is not None}
+    if not 0 < len(boxes) <= ITEMS["tensors"]:
         return Markup()
-    return _drawn(nodes)
+    rows = dict[str, int]()
+    for box in boxes.values():
+        rows[box.name] = 1 + max((rows.get(source, -1) for source in box.sources), default=-1)
+    label = f"The graph of {len(boxes)} tensors: " + ", ".join(box.label for box in boxes.values())
+    label = plain_line(label, CHARACTERS["drawing"])
+    return _picture("graph.svg.jinja", boxes=boxes, rows=rows, places=_places(rows), label=label)
 
 
-def _nodes(steps: Sequence[Step], walked: set[str], subject: str) -> Iterator[TensorBox]:
-    for step in steps:
-        made = _made(step)
-        if made is None:
-            continue
-        name, label, kind, sources = made
-        marks = [kind, *(["walked"] if name in walked else []), *(["subject"] if name == subject else [])]
-        title = plain_line(step.to_text(), LONGEST_TOOLTIP)
-        yield TensorBox(name, plain_line(f"{name} = {label}", LONGEST_LABEL), title, " ".join(marks), sources)
-
-
-def _made(step: Step) -> tuple[str, str, str, tuple[str, ...]] | None:
-    """Return the name, label, kind and sources of the tensor that a step defines, or None if it defines none."""
+def _box(step: Step, starts: set[str], subject: str) -> TensorBox | None:
+    """Return the box of the tensor that a step defines, or None if it defines none."""
     match step:
-        case Leaf(name=name):
-            return name, "leaf", "leaf" if step.requires_grad else "constant", ()
-        case Apply(name=name, operator=operator, arguments=sources):
-            return name, operator, "result", sources
+        case Leaf(name=name, requires_grad=moves):
+            label, kind, sources = "leaf", "leaf" if moves else "constant", tuple[str, ...]()
+        case Apply(name=name, operator=label, arguments=sources):
+            kind = "result"
         case Grad(name=name, output=output, leaf=leaf):
-            return name, f"grad of {output} by {leaf}", "derivative", (output, leaf)
+            label, kind, sources = f"grad of {output} by {leaf}", "derivative", (output, leaf)
         case Jvp(name=name, output=output):
-            return name, f"jvp of {output}", "derivative", (output,)
-    return None
+            label, kind, sources = f"jvp of {output}", "derivative", (output,)
+        case _:
+            return None
+    marks = [kind, *(["walked"] if name in starts else []), *(["subject"] if name == subject else [])]
+    title = plain_line(step.to_text(), CHARACTERS["tooltip"])
+    return TensorBox(name, plain_line(f"{name} = {label}", CHARACTERS["tensor"]), title, " ".join(marks), sources)
 
 
-def _drawn(nodes: Mapping[str, TensorBox]) -> Markup:
-    """Return the picture: a grid of boxes of one size, each row in the middle."""
-    wide = max(len(node.label) for node in nodes.values()) * CHARACTER + 18
-    rows, filled, columns = dict[str, int](), Counter[int](), dict[str, int]()
-    for node in nodes.values():
-        row = rows[node.name] = 1 + max((rows.get(source, -1) for source in node.sources), default=-1)
-        columns[node.name] = filled[row]
-        filled[row] += 1
-    widest, boxes, arrows = max(filled.values()), Markup(), Markup()
-
-    def place(name: str) -> tuple[float, float]:
-        column = columns[name] + (widest - filled[rows[name]]) / 2
-        return MARGIN + wide / 2 + column * (wide + GAP), MARGIN + rows[name] * LAYER
-
-    for node in nodes.values():
-        x, y = place(node.name)
-        boxes += BOX.format(
-            kind=node.kind, title=node.title, left=x - wide / 2, top=y, width=wide, height=BOX_HEIGHT, middle=x,
-            line=y + BOX_HEIGHT * 0.66, label=node.label,
-        )  # fmt: skip
-        for start, top in (place(source) for source in node.sources if source in nodes):
-            arrows += ARROW.format(x=start, y=top + BOX_HEIGHT, bend=(top + BOX_HEIGHT + y) / 2, end=x, below=y)
-    label = f"The graph of {len(nodes)} tensors: " + ", ".join(node.label for node in nodes.values())
-    width, height = 2 * MARGIN + widest * (wide + GAP) - GAP, 2 * MARGIN + (len(filled) - 1) * LAYER + BOX_HEIGHT
-    return PICTURE.format(label=plain_line(label, 600), width=width, height=height, arrows=arrows, boxes=boxes)
+def _places(rows: Mapping[str, int]) -> dict[str, float]:
+    """Return the columns of tensors in a grid, in which each row is in the middle."""
+    lengths, taken, places = Counter(rows.values()), Counter[int](), dict[str, float]()
+    for name, row in rows.items():
+        places[name] = taken[row] + (max(lengths.values()) - lengths[row]) / 2
+        taken[row] += 1
+    return places

@@ -57,7 +57,9 @@ def operators_of(reports: Sequence[Graded]) -> list[Row]:
     for by_operator, report in zip(found, reports, strict=True):
         for verdict in report.verdicts:
             by_operator[verdict.operator].append(verdict)
-    return [Row(name, summary_of(name), tuple(_worst(each[name]) for each in found)) for name in names]
+    table = operator_table()
+    summaries = {name: table[name].summary if name in table else "" for name in names}
+    return [Row(name, summary, tuple(_worst(each[name]) for each in found)) for name, summary in summaries.items()]
 
 
 def conventions_of(reports: Sequence[Graded]) -> list[Row]:
@@ -65,19 +67,9 @@ def conventions_of(reports: Sequence[Graded]) -> list[Row]:
     rows = [[v for v in report.verdicts if v.chapter == "edges" and v.operator] for report in reports]
     chosen = dict.fromkeys(v.operator for verdicts in rows for v in verdicts if v.verdict == "convention")
     by_name = [{v.operator: v for v in verdicts} for verdicts in rows]
-    return [Row(name, edges_of(name), tuple(_choice(each.get(name)) for each in by_name)) for name in chosen]
-
-
-def summary_of(name: str) -> str:
-    """Return the summary of an operator, or no text for one that the table does not have."""
-    operator = operator_table().get(name)
-    return "" if operator is None else operator.summary
-
-
-def edges_of(name: str) -> str:
-    """Return the positions of an operator's edges, or no text for one that the table does not have."""
-    operator = operator_table().get(name)
-    return "" if operator is None else "; ".join(str(edge.where) for edge in operator.edges)
+    edges = {name: operator_table()[name].edges if name in operator_table() else () for name in chosen}
+    where = {name: "; ".join(str(edge.where) for edge in of_operator) for name, of_operator in edges.items()}
+    return [Row(name, where[name], tuple(_choice(each.get(name)) for each in by_name)) for name in chosen]
 
 
 def _worst(verdicts: Sequence[Verdict]) -> Cell:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refgrad.report import CHARACTERS
 from refgrad.report.findings.tidying import tidied
-from refgrad.report.findings.trees import MOST_TEXT, pieces
+from refgrad.report.findings.trees import pieces
 
 SETUP = pieces("""\
 import math
@@ -63,7 +64,7 @@ def test_a_function_of_the_program_itself_stays() -> None:
     assert tidied([], pieces(text)) == text
 
 
-@pytest.mark.parametrize("text", ["const x = 1;", "(" * 500, "x = 1\0", "x = 1\n" * MOST_TEXT])
+@pytest.mark.parametrize("text", ["const x = 1;", "(" * 500, "x = 1\0", "x = 1\n" * CHARACTERS["program"]])
 def test_what_is_no_program_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         pieces(text)

@@ -6,7 +6,8 @@ import re
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
-from refgrad.report.site.pictures import MOST_NODES, graph_of
+from refgrad.report import ITEMS
+from refgrad.report.site.pictures import graph_of
 
 TEXT = """\
 x = leaf float64[] {0x1.8p+0} requires_grad
@@ -51,5 +52,5 @@ def test_no_two_boxes_overlap_and_all_are_in_the_picture() -> None:
 def test_what_is_no_scenario_or_too_large_is_not_drawn() -> None:
     assert graph_of("") == graph_of("<script>") == ""
     long = "x = leaf float64[] {0x1p+0} requires_grad\na0 = exp x\n"
-    long += "".join(f"a{n + 1} = exp a{n}\n" for n in range(MOST_NODES))
+    long += "".join(f"a{n + 1} = exp a{n}\n" for n in range(ITEMS["tensors"]))
     assert graph_of(long) == ""

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from refgrad.report import ITEMS
 from refgrad.report.document import ReportError
 from refgrad.report.site import write_site
-from refgrad.report.site.pictures import ACCURACY, MOST_BARS, read_accuracy
+from refgrad.report.site.pictures import ACCURACY, read_accuracy
 from tests.report.example import write_example
 
 
@@ -43,7 +44,7 @@ def test_the_largest_errors_are_the_longest_bars(tmp_path: Path) -> None:
     assert [row["ulps"] for row in rows] == [1e300, 1e4, 2.0, 0.0]
     assert [row["bar"] for row in rows] == [1.0, pytest.approx(4 / 16), pytest.approx(math.log10(2) / 16), 0.0]
     (many,) = read_accuracy(written(tmp_path, json.dumps([document(*range(100))])))
-    assert len(many["worst"]) == MOST_BARS
+    assert len(many["worst"]) == ITEMS["bars"]
 
 
 def test_the_page_is_there_where_there_is_data(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from refgrad.cli.adapters import doctor_text
 from refgrad.grading.trials import trials
 from refgrad.native.engine import Engine
-from refgrad.report.doctor import LONGEST_LINE, doctor_text
+from refgrad.report import CHARACTERS
 from tests.native.reference import ADAPTER
 
 FEW: Any = {"operators": {"add": "{x} + {y}", "multiply": "{x} * {y}"}}
@@ -29,7 +30,7 @@ def test_a_failure_says_what_was_run_what_came_back_and_how_to_mend_it() -> None
     assert lines[0] == "operators.multiply = {x} + {y}"
     assert [line.split()[0] for line in lines[1:5]] == ["on", "ran:", "got:", "mend:"]
     assert lines[-2].endswith("; 1 fail")
-    assert all(len(line) <= 3 * LONGEST_LINE for line in lines)
+    assert all(len(line) <= 3 * CHARACTERS["doctor_line"] for line in lines)
 
 
 def test_the_whole_program_is_printed_if_it_is_wanted() -> None:

@@ -1,4 +1,4 @@
-"""``refgrad new``: write a first adapter of a library, with templates that were each tried."""
+"""``refgrad new`` and ``doctor``: write a first adapter of a library, and try every template of adapters."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from refgrad.cli.failure import Failure, Status, errors_in_one_line
-from refgrad.cli.options import PYTHON, file_path
+from refgrad.cli.failure import Failure, Status
+from refgrad.cli.options import PYTHON, engine_name, file_path
 from refgrad.errors import UserError
+from refgrad.native.text import plain_line, plain_text
 
 if TYPE_CHECKING:
     from refgrad.cli.progress import Doing
     from refgrad.grading.first_adapter.library import LibraryModules
+    from refgrad.grading.trials import TemplateTrial
 
 NEEDED: Final[Mapping[str, Sequence[str]]] = {"kind": ("leaf", "value", "backward", "gradient")}
 """Fields to supply with --set for a question that is not itself a field of adapters."""
@@ -60,10 +63,8 @@ def new(modules: Sequence[str], name: str | None, output: Path | None, python: s
     imported.
     """
     from refgrad.grading.first_adapter.library import LibraryModules
-    from refgrad.report.doctor import grading
 
-    with errors_in_one_line():
-        library = LibraryModules.of(modules, name, python or sys.executable)
+    library = LibraryModules.of(modules, name, python or sys.executable)
     path = output or Path(f"{library.name}.toml")
     if path.exists():
         raise Failure(f"{path} is there already; name another file with --output", Status.WRONG_USAGE)
@@ -81,7 +82,7 @@ def write_adapter(library: LibraryModules, path: Path, options: Sequence[str] = 
     from refgrad.grading.first_adapter.writing import engine_file
     from refgrad.grading.trials import sends_kept_gradients_again, without_arrays
 
-    with errors_in_one_line(), doing(f"starting {library.name}") as now:
+    with doing(f"starting {library.name}") as now:
         ask = partial(_required, library) if yes else partial(_asked, now, library)
         asking = Asking(ask, read_options(options), now.report)
         chosen = choose(library, asking)
@@ -134,3 +135,68 @@ def _example(library: LibraryModules, field: str) -> str:
 
     known = {name: row.example for kind in KINDS.values() for name, row in rows(kind).items()}
     return str(known.get(field, "tape, or functional")).replace("me.", f"{library.modules[0]}.")
+
+
+@click.command(short_help="Try every template of adapters once.")
+@click.argument("engines", nargs=-1, required=True, metavar="ENGINE...", type=engine_name)
+@PYTHON
+@click.option("--program", is_flag=True, help="Also print the whole program of each trial that fails.")
+def doctor(engines: tuple[str, ...], python: str | None, *, program: bool) -> Status:
+    """Try every template of adapters once: on a number, a vector, a matrix and an array without entries.
+
+    Of each that fails it says what was run, what came back and how to mend it. Exit status: 0 all work, 1 some fail,
+    2 wrong usage, 3 an engine could not be started.
+    """
+    from refgrad.cli.progress import doing
+    from refgrad.grading.trials import start, suspected_faults, trials
+
+    failed = False
+    for name in engines:
+        with doing(f"starting {name}") as now:
+            engine = start(name, python or sys.executable)
+            tried = []
+            for trial in trials(engine):
+                now.report(f"tried {', '.join(trial.fields)} on {trial.kind}")
+                tried.append(trial)
+            faults = suspected_faults(engine)
+        click.echo(doctor_text(name, tried, program=program, python=python, faults=faults))
+        failed = failed or bool(faults) or any(trial.failed for trial in tried)
+    return Status.FAILED if failed else Status.PASSED
+
+
+def doctor_text(
+    name: str, trials: Sequence[TemplateTrial], *, program: bool, python: str | None = None, faults: Sequence[str] = ()
+) -> str:
+    """Return the suspected faults, the failed trials grouped by template, and the next command."""
+    from refgrad.grading.trials import without_arrays
+    from refgrad.report import CHARACTERS
+    from refgrad.report.pages import markdown_templates
+
+    failed = (trial for trial in trials if trial.failed)
+    groups = [list(group) for _, group in groupby(failed, key=lambda trial: tuple(trial.fields.items()))]
+    templates = markdown_templates()
+    templates.filters |= {"line": plain_line, "text": plain_text, "ran": _ran}
+    return templates.get_template("doctor.txt.jinja").render(
+        name=name, trials=trials, faults=faults, groups=groups, program=program, next=grading(name, python),
+        tried=len({item for trial in trials for item in trial.fields.items()}), characters=CHARACTERS,
+        untried=without_arrays(trials[0].engine) if trials else "",
+    ).removesuffix("\n")  # fmt: skip
+
+
+def _ran(trial: TemplateTrial) -> list[str]:
+    """Return the lines of the step that failed, in the engine's own language."""
+    from refgrad.native.languages import language_of
+    from refgrad.report import CHARACTERS, ITEMS
+
+    at = max(trial.finding.step - 1, 0)
+    language = language_of(trial.engine.adapter.language)
+    statements = trial.engine.program(trial.scenario).groups[at]
+    text = "\n".join(line for statement in statements for line in language.lines(statement))
+    most = CHARACTERS["doctor_line"]
+    cut = [line if len(line) <= most else f"{line[:most]} ..." for line in text.split("\n") if line.strip()]
+    return cut[-ITEMS["doctor_lines"] :] or [trial.scenario.steps[at].to_text()]
+
+
+def grading(name: str, python: str | None) -> str:
+    """Return the command that grades an engine for the first time, in the interpreter that has it."""
+    return f"refgrad grade {name}{f' --python {python}' if python else ''} --profile smoke --output out"
