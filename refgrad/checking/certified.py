@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import Array, Arrays
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
 from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
-from refgrad.checking.tracing import Trace
+from refgrad.checking.tracing import NEARBY, Trace
 from refgrad.oracles import CertifiedOracle, Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import Floats
@@ -30,37 +31,33 @@ PLAIN = 2.0**-6
 AGREEING = 2.0**-8
 """Largest difference, relative to the terms, between the slope of a trace and the change of the function itself."""
 
-STEP = 2.0**-20
+STEP = NEARBY
 """Step to either side for the change of the function, which keeps some ten of its digits."""
 
-BESIDE = 2.0**-36
-"""Distance at which the gradient is computed once more, since other numbers are rounded there."""
+ASIDE = 2.0**-30
+"""Distance at which a gradient is computed once more: numbers are rounded otherwise there, and kinks are left."""
 
 
+@dataclass(eq=False)
 class CertifiedJudge:
-    """Judges gradients by certified intervals and rounding budgets."""
+    """Judges gradients by certified intervals and rounding budgets.
 
-    method = "certified"
+    ``positions`` are those of the checked inputs among all inputs of the traced function. If the ``subject`` is given,
+    plainly wrong gradients are not certified. ``rates`` are the rates of change of the outputs, once they are known.
+    """
 
-    def __init__(
-        self,
-        trace: Trace,
-        positions: Sequence[int],
-        choices: np.random.Generator,
-        tolerance: float = 0.0,
-        subject: CheckedFunction | None = None,
-    ) -> None:
-        """Take the trace of a function, and the positions of the checked inputs among all inputs.
+    trace: Trace
+    positions: Sequence[int]
+    choices: np.random.Generator
+    tolerance: float = 0.0
+    subject: CheckedFunction | None = None
+    rates: Floats | None = None
+    method: ClassVar[str] = "certified"
 
-        If the ``subject`` is given, plainly wrong gradients are not certified.
-        """
-        self.subject = subject
-        self.tolerance = tolerance
-        self.trace = trace
-        self.positions = positions
-        self.choices = choices
-        self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
-        self.rates: Floats | None = None
+    @cached_property
+    def rounding(self) -> screening.Rounding:
+        """Rounding of the trace."""
+        return screening.Rounding(self.trace.dtype, self.trace.terms, self.trace.large)
 
     @property
     def low(self) -> bool:
@@ -90,9 +87,9 @@ class CertifiedJudge:
             late = Discrepancy("inconclusive", first, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
             return [] if self.low else [late]  # in 16 bits all entries are compared at once instead
         contributions = self._contributions(seeds)
-        found = []
+        found, decided = [], {"passed", "wrong"} if known is None else {"passed"}
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
-            judgement = self._judge(name, gradient, contributions, narrowest=known is not None)
+            judgement = self._judgement(name, gradient, contributions, decided)
             if judgement.outcome != "passed":
                 discrepancy = _discrepancy(position, judgement)
                 if discrepancy.failing and discrepancy.error <= self._lost(seeds):
@@ -101,6 +98,13 @@ class CertifiedJudge:
                 if known is None and discrepancy.failing and discrepancy.relative_error > self.tolerance:
                     return [discrepancy]
         return found
+
+    def _judgement(self, name: str, gradient: Array, contributions: Any, decided: Collection[str]) -> Judgement:
+        """Return the judgement by an interval, or by the narrowest one if the first decides nothing."""
+        judgement = judge(gradient, self.oracle.gradient(name, contributions))
+        if judgement.outcome in decided:
+            return judgement
+        return judge(gradient, self.oracle.narrowest_gradient(name, contributions))
 
     def _seeded(self, seeds: Seeds) -> list[tuple[str, Array]]:
         """Return the outputs with a seed."""
@@ -131,13 +135,13 @@ class CertifiedJudge:
 
     def _unseen(self, seeds: Seeds) -> float:
         """Return the largest slope of which rounding leaves nothing in the change by a step."""
-        sizes = (float(np.sum(np.abs(self.trace.recorder.values[name] * seed))) for name, seed in self._seeded(seeds))
+        sizes = (float(np.sum(np.abs(self.trace.values[name] * seed))) for name, seed in self._seeded(seeds))
         return ALLOWANCE * FORMATS[self.trace.dtype].unit * sum(sizes) / STEP
 
     def _claimed_beside(self, subject: CheckedFunction, direction: Mapping[str, Array], seeds: Seeds) -> float:
         """Return the slope along a direction according to the gradient beside the point, NaN if there is none."""
         try:
-            found = subject.pullback(_moved(subject, BESIDE, direction)).gradients(seeds)
+            found = subject.pullback(_moved(subject, ASIDE, direction)).gradients(seeds)
         except (SubjectError, SideEffectError, UnsupportedError):
             return math.nan
         pairs = zip(direction.values(), found, strict=True)
@@ -149,7 +153,7 @@ class CertifiedJudge:
             found = subject.values(_moved(subject, step, direction))
         except SubjectError:
             return math.nan
-        here = (self.trace.recorder.values[name] for name in self.trace.outputs)
+        here = (self.trace.values[name] for name in self.trace.outputs)
         parts = zip(found, here, seeds, strict=True)
         return sum(float(np.sum((there - value) * seed)) for there, value, seed in parts if seed is not None) / step
 
@@ -185,37 +189,17 @@ class CertifiedJudge:
             return self.rates
         return screening.row_scales(self.trace, self.trace.shapes, self.trace.outputs, self.choices)
 
-    def _judge(
-        self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...], *, narrowest: bool
-    ) -> Judgement:
-        judgement = judge(gradient, self.oracle.gradient(name, contributions))
-        if judgement.outcome == "passed" or (judgement.outcome == "wrong" and not narrowest):
-            return judgement
-        return judge(gradient, self.oracle.narrowest_gradient(name, contributions))
-
 
 def _discrepancy(position: int, judgement: Judgement) -> Discrepancy:
-    entry = judgement.entry
+    entry, outcome = judgement.entry, judgement.outcome
     assert entry is not None
-    assert judgement.outcome != "passed"
-    return Discrepancy(
-        judgement.outcome,
-        position,
-        entry.index,
-        entry.observed,
-        float(entry.lower),
-        float(entry.upper),
-        entry.interval,
-        entry.budgets,
-    )
+    assert outcome != "passed"
+    bounds = float(entry.lower), float(entry.upper)
+    return Discrepancy(outcome, position, entry.index, entry.observed, *bounds, entry.interval, entry.budgets)
 
 
 def _moved(subject: CheckedFunction, step: float, direction: Mapping[str, Array]) -> Arrays:
     return tuple(array + step * part for array, part in zip(subject.point, direction.values(), strict=True))
-
-
-AGREEMENT: Mapping[str, float] = MappingProxyType({"float64": 1e-2, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.2})
-"""Largest relative difference between a function and its run in float64 that makes them the same function."""
 
 
 class UserFunction:
@@ -269,32 +253,25 @@ def _finest(subject: CheckedFunction, outputs: Arrays, precision: str) -> tuple[
     They are in float64 if the function accepts that and has about the same values then.
     """
     here = flattened(outputs)
-    if precision == "float64":
-        return subject, subject.point, here, SCALES["float64"]
     point = tuple(array.astype(np.float64) for array in subject.point)
-    for finer in _finer(subject):
+    for finer in () if precision == "float64" else _finer(subject):
         try:
             values = finer.values(point)
         except SubjectError:
             continue
-        fine = flattened(values)
         same = [
             v.shape == o.shape and (v.dtype == np.float64 or o.dtype.kind != "f")
             for v, o in zip(values, outputs, strict=True)
         ]
-        if all(same) and _agree(fine, here, AGREEMENT[precision]):
-            return finer, point, fine, SCALES["float64"]
+        if all(same) and near(here, flattened(values), NEARBY_TOLERANCE[precision] ** 0.5):
+            return finer, point, flattened(values), SCALES["float64"]
     return subject, subject.point, here, SCALES[precision]
 
 
 def _finer(subject: CheckedFunction) -> Iterator[CheckedFunction]:
+    """Yield the function with operations and with inputs in float64, as far as there are other ones."""
     raised = subject.raised()
     if raised is not None:
         yield raised
     if any(kind.part != "float64" for kind in subject.kinds):
         yield subject
-
-
-def _agree(fine: Floats, here: Floats, tolerance: float) -> bool:
-    size = min(1.0, float(np.max(np.abs(here[np.isfinite(here)]), initial=0.0)))
-    return bool(np.allclose(fine, here, rtol=tolerance, atol=tolerance * size, equal_nan=True))

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.checking.tracing.recorder import Recorder, Untraceable
-from refgrad.checking.tracing.trace import _verify_here
+from refgrad.checking.tracing import Untraceable, _verify_here
+from refgrad.checking.tracing.recorder import Recorder
 
 
 def verify(output: list[float], traced: list[float]) -> None:
-    found: Any = SimpleNamespace(dtype="float64", outputs=("y",), large=True)
-    recorder: Any = SimpleNamespace(values={"y": np.array(traced)})
-    _verify_here(found, (np.array(output),), recorder)
+    found: Any = SimpleNamespace(dtype="float64", outputs=("y",), large=True, values={"y": np.array(traced)})
+    _verify_here(found, (np.array(output),))
 
 
 def test_a_large_trace_gives_what_the_function_returned() -> None:
