@@ -239,8 +239,8 @@ def _without_library(inputs: Any) -> Engine:
 
 @cache
 def _numpy_engine() -> Engine:
-    """Return an engine for functions of NumPy arrays, which has no gradients of its own."""
-    vjp = "(_ for _ in ()).throw(NotImplementedError({function}, {primals}))"
+    """Return an engine for functions of NumPy arrays. It has no gradients of its own: its vjp names no function."""
+    vjp = "no_gradient({function}, {primals})"
     return start(FunctionalAdapter(name="numpy", setup="import numpy as np", leaf="{array}", vjp=vjp))
 
 

@@ -224,11 +224,15 @@ def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
 
 def _literal(array: Array, otherwise: str) -> str:
     """Return NumPy code for an array, or the name ``otherwise`` for a large one."""
-    dtype = "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
     if array.size > PRINTED_ENTRIES:
         return otherwise
     text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
-    return f"np.array({text}{dtype})"
+    return f"np.array({text}{_dtype(array)})"
+
+
+def _dtype(array: Array) -> str:
+    """Return code for the dtype of an array, as the last argument of a call, unless NumPy takes it anyway."""
+    return "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
 
 
 def _seed_literal(seed: Array, kind: Kind) -> str:
@@ -238,8 +242,7 @@ def _seed_literal(seed: Array, kind: Kind) -> str:
         return _literal(as_given(seed, kind), "seed")
     weight = float(seed.flat[nonzero[0]])
     factor = "" if weight == 1 else f"{weight!r} * "
-    dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
-    return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{dtype}).reshape({seed.shape})"
+    return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{_dtype(seed)}).reshape({seed.shape})"
 
 
 def simpler_points(point: Arrays) -> Sequence[Arrays]:

@@ -161,7 +161,7 @@ class TorchTensors(TensorLibrary):
 
     def rerounded(self, change: Change) -> AbstractContextManager[Any]:
         """Return a context in which ``change`` is called for each rounded result of 16 bits."""
-        return operator_mode(self.torch)(RoundedResults(self.torch, change).run)  # type: ignore[no-any-return]
+        return operator_mode(self.torch, RoundedResults(self.torch, change).run)  # type: ignore[no-any-return]
 
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return outputs and their tangents by forward mode. Raises UnsupportedError if there is none."""
@@ -208,12 +208,26 @@ class TorchTensors(TensorLibrary):
         return self.torch.autograd.grad(tensors, leaves, seeds, **options)  # type: ignore[no-any-return]
 
 
-@cache
-def operator_mode(torch: Any) -> type:
-    """Return the class of modes in which a function runs each operator below autograd and autocast."""
+Run = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Any]
+"""Function that runs a function or an operator of PyTorch with its arguments and its keywords."""
 
-    class OperatorCalls(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
-        """Calls the function with an operator, its arguments and its keywords."""
+
+def operator_mode(torch: Any, run: Run) -> Any:
+    """Return a mode in which a function runs each operator below autograd and autocast."""
+    return _mode(torch.utils._python_dispatch.TorchDispatchMode)(run)  # noqa: SLF001 (it has no public name)
+
+
+def function_mode(torch: Any, run: Run) -> Any:
+    """Return a mode in which a function runs each function and method of PyTorch that Python calls."""
+    return _mode(torch.overrides.TorchFunctionMode)(run)
+
+
+@cache
+def _mode(base: Any) -> Any:
+    """Return the class of modes that call a function."""
+
+    class CallMode(base):  # type: ignore[misc]
+        """Passes calls to the function."""
 
         supports_higher_order_operators = True
 
@@ -222,7 +236,7 @@ def operator_mode(torch: Any) -> type:
             """Return False: to hide each call from the compiler takes longer than most functions."""
             return False
 
-        def __init__(self, run: Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Any]) -> None:
+        def __init__(self, run: Run) -> None:
             super().__init__()
             self.run = run
 
@@ -230,7 +244,9 @@ def operator_mode(torch: Any) -> type:
             del types
             return self.run(func, args, kwargs or {})
 
-    return OperatorCalls
+        __torch_function__ = __torch_dispatch__
+
+    return CallMode
 
 
 @cache
@@ -253,7 +269,7 @@ def raised_mode(torch: Any) -> Callable[[], Any]:
         others = (raised(argument) for argument in arguments[first:])
         return function(*arguments[:first], *others, **{name: raised(value) for name, value in keywords.items()})
 
-    return partial(operator_mode(torch), run)
+    return partial(operator_mode, torch, run)
 
 
 class RoundedResults:

@@ -240,19 +240,13 @@ def _affine(length: int, weight: Any = None, bias: Any = None) -> tuple[Any, Any
 
 def _windows(rank: int, **numbers: Sequence[int]) -> dict[str, int]:
     """Return numbers of windows by the table's names: one of each kind for one axis, two for two."""
-    pairs = {name: tuple(value) * (rank // len(value)) for name, value in numbers.items()}
-    if rank == 1:
-        return {name: value[0] for name, value in pairs.items()}
-    names = {"size": ("height", "width")}
-    return {
-        key: number
-        for name, value in pairs.items()
-        for key, number in zip(names.get(name, (f"{name}_h", f"{name}_w")), value, strict=True)
-    }
+    result = {}
+    for name, value in numbers.items():
+        both = ("height", "width") if name == "size" else (f"{name}_h", f"{name}_w")
+        result |= dict(zip([name] if rank == 1 else both, tuple(value) * (rank // len(value)), strict=True))
+    return result
 
 
 def _one(value: Any) -> Any:
     """Return the number that a list repeats."""
-    if isinstance(value, list) and len(set(value)) == 1:
-        return value[0]
-    return value
+    return value[0] if isinstance(value, list) and len(set(value)) == 1 else value

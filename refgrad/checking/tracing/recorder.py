@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -240,9 +240,10 @@ class Translator:
         if name not in self.call_names.rows:
             raise Untraceable(f"it calls {name}, which the operator table does not have")
         target, parameters = self.call_names.rows[name]
-        method = getattr(self, target, None) or partial(self.row, target)
+        method = getattr(self, target, None)
+        named = {**parameters, **named}
         try:
-            return method(*arguments, **{**parameters, **named})
+            return self.row(target, *arguments, **named) if method is None else method(*arguments, **named)
         except (TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
             raise Untraceable(f"it calls {name} in a way that is not known: {error}") from error
 

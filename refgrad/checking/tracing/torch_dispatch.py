@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.checking.libraries.torch_tensors import TorchTensors, operator_mode
+from refgrad.checking.libraries.torch_tensors import TorchTensors, function_mode, operator_mode
 from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing.aten import AtenCalls
 from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable, call_names
@@ -128,7 +128,7 @@ class AtenTracer(AtenCalls):
         """Give the inputs names, and record what is called."""
         for leaf in leaves:
             self.bind(leaf, self.recorder.leaf(self.recorder.fresh("x"), self.array(leaf), requires_grad=True))
-        with _reader_mode(self.torch)(self), operator_mode(self.torch)(self.run):
+        with function_mode(self.torch, self.called), operator_mode(self.torch, self.run):
             yield
 
     def array(self, tensor: Any) -> Array:
@@ -191,8 +191,16 @@ class AtenTracer(AtenCalls):
             value = value.tolist()
         return tuple(map(self.plain, value)) if isinstance(value, tuple | list) else value
 
-    def unseen(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
-        """Run what prints a value without recording the operators that it calls."""
+    def called(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
+        """Run what Python calls, and note methods that take a value out of PyTorch.
+
+        What prints a value runs without recording the operators that it calls.
+        """
+        name = getattr(function, "__name__", "")
+        if name in READERS and self.knows(arguments) and not self.refusal:
+            self.refusal = f"it calls {name}, which takes a value out of the calculation"
+        if name not in TEXTS:
+            return function(*arguments, **keywords)
         self.sealed, paused, self.paused = False, self.paused, True
         try:
             return function(*arguments, **keywords)
@@ -312,7 +320,7 @@ class AtenTracer(AtenCalls):
         rule = import_module("torch._decomp").decomposition_table.get(call.function)
         if rule is None:
             raise Untraceable(f"it calls {call.operator.name}, which the operator table does not have")
-        with operator_mode(self.torch)(self.run):
+        with operator_mode(self.torch, self.run):
             results = rule(*call.arguments, **call.keywords)
         return [self.name_of(each) if self.is_real(each) else "" for each in _several(results)]
 
@@ -342,26 +350,3 @@ def _positions(tensor: Any) -> npt.NDArray[np.int64]:
     for length, stride in zip(tensor.shape, tensor.stride(), strict=True):
         result = result[..., None] + stride * np.arange(length)
     return result
-
-
-@cache
-def _reader_mode(torch: Any) -> type:
-    """Return the class of modes that show a tracer the methods that take a value out of PyTorch."""
-
-    class Readers(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-        """Sees the calls of Python."""
-
-        def __init__(self, tracer: AtenTracer) -> None:
-            super().__init__()
-            self.tracer = tracer
-
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            del types
-            name = getattr(func, "__name__", "")
-            if name in TEXTS:
-                return self.tracer.unseen(func, args, kwargs or {})
-            if name in READERS and self.tracer.knows(args) and not self.tracer.refusal:
-                self.tracer.refusal = f"it calls {name}, which takes a value out of the calculation"
-            return func(*args, **(kwargs or {}))
-
-    return Readers
