@@ -90,20 +90,16 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     unknown = set(allow) - CAUSES
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    if accumulate not in FORMATS:
-        raise ValueError(f"accumulate is {accumulate!r}, but it may be {sorted(FORMATS)}")
     options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
     started = _started(engine) if gradient is None or engine != "torch" else _without_library(inputs)
+
+    def check(drawn: Any, left: float) -> GradientReport:
+        return _report(started, function, drawn, options, left)
+
     if is_strategy(inputs):
-        report = search(
-            inputs,
-            lambda drawn, left: _report(started, function, drawn, options, left),
-            lambda drawn: _watched(started, function, drawn),
-            seed,
-            budget,
-        )
+        report = search(inputs, check, lambda drawn: _watched(started, function, drawn), seed, budget)
     else:
-        report = _report(started, function, inputs, options, budget)
+        report = check(inputs, budget)
     report = report.explained().allowing(allow)
     if raise_exception and not report and (strict or report.outcome == "wrong"):
         raise GradientError.of(report)
@@ -126,7 +122,9 @@ class _Options:
     accumulate: str
 
     def __post_init__(self) -> None:
-        """Refuse contexts that are unknown, and modes of gradients that are not the library's."""
+        """Refuse dtypes and contexts that are unknown, and modes of gradients that are not the library's."""
+        if self.accumulate not in FORMATS:
+            raise ValueError(f"accumulate is {self.accumulate!r}, but it may be {sorted(FORMATS)}")
         contexts_of("", self.contexts)
         if (self.reference or self.gradient) and (self.order > 1 or self.forward or self.batched):
             raise ValueError("reference and gradient are for the first order in reverse mode: leave out other modes")

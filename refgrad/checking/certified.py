@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
 from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
 from refgrad.checking.tracing import NEARBY, Trace
-from refgrad.oracles import CertifiedOracle, Discrepancy, Judgement, judge, screening
+from refgrad.oracles import Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.oracles.slopes.directions import HALVES, flattened, split
@@ -64,11 +64,6 @@ class CertifiedJudge:
         """Return True if the function computes in 16 bits, so that its gradients are compared over all entries."""
         return FORMATS[self.trace.dtype].bits <= HALVES
 
-    @cached_property
-    def oracle(self) -> CertifiedOracle:
-        """The certified oracle, which gradients that pass the screen do not need."""
-        return CertifiedOracle(self.trace.scenario, self.trace.dtype)
-
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right, at most one entry an input; if nothing is known, up to the first wrong one."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
@@ -77,7 +72,7 @@ class CertifiedJudge:
             sweep = screening.Sweep(self.trace, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
-            if sweep.passes(self._seeded(seeds), self.rounding):
+            if sweep.passes(self.seeded(seeds), self.rounding):
                 return []
         plain = self._plainly_wrong(seeds, named) if known is None else None
         if plain is not None:
@@ -101,12 +96,12 @@ class CertifiedJudge:
 
     def _judgement(self, name: str, gradient: Array, contributions: Any, decided: Collection[str]) -> Judgement:
         """Return the judgement by an interval, or by the narrowest one if the first decides nothing."""
-        judgement = judge(gradient, self.oracle.gradient(name, contributions))
+        judgement = judge(gradient, self.trace.oracle.gradient(name, contributions))
         if judgement.outcome in decided:
             return judgement
-        return judge(gradient, self.oracle.narrowest_gradient(name, contributions))
+        return judge(gradient, self.trace.oracle.narrowest_gradient(name, contributions))
 
-    def _seeded(self, seeds: Seeds) -> list[tuple[str, Array]]:
+    def seeded(self, seeds: Seeds) -> list[tuple[str, Array]]:
         """Return the outputs with a seed."""
         return [(name, seed) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None]
 
@@ -120,42 +115,25 @@ class CertifiedJudge:
         if subject is None or self.tolerance or self.trace.dtype != "float64":
             return None
         direction = {name: screening.random_direction(g.shape, self.choices) for name, g in gradients.items()}
-        terms = np.concatenate([np.zeros(0), *((direction[name] * g).ravel() for name, g in gradients.items())])
+        along = flattened(tuple(direction.values()))
+        terms = along * flattened(tuple(gradients.values()))
         claimed = float(np.sum(terms))
-        truth = screening.slope(self.trace, direction, self._seeded(seeds))
+        truth = screening.slope(self.trace, direction, self.seeded(seeds))
         size = float(np.sum(np.abs(terms))) + abs(truth)
-        if not abs(truth - claimed) > PLAIN * size + self._unseen(seeds):
+        outputs, point = tuple(self.trace.values[name] for name in self.trace.outputs), flattened(subject.point)
+        pairs = zip(outputs, seeds, strict=True)
+        weights = flattened([np.zeros(output.shape) if seed is None else seed for output, seed in pairs])
+        function = UserFunction(subject, outputs, self.trace.dtype)
+        lost = ALLOWANCE * FORMATS[self.trace.dtype].unit * float(np.sum(np.abs(function.here * weights)))
+        if not abs(truth - claimed) > PLAIN * size + lost / STEP:  # what rounding leaves nothing of in a change
             return None
-        sides = [self._change(subject, step, direction, seeds) for step in (STEP, -STEP)]
+        sides = [(function.values(point + step * along) - function.here) @ weights / step for step in (STEP, -STEP)]
         if not all(abs(side - truth) <= AGREEING * size for side in sides):
             return None
-        if not abs(self._claimed_beside(subject, direction, seeds) - claimed) <= PLAIN * abs(truth - claimed):
+        beside = function.gradient(point + ASIDE * along, seeds)
+        if beside is None or not abs(float(along @ beside) - claimed) <= PLAIN * abs(truth - claimed):
             return None
         return Discrepancy("wrong", self.positions[0], None, claimed, truth, truth, f"{truth:.10g}")
-
-    def _unseen(self, seeds: Seeds) -> float:
-        """Return the largest slope of which rounding leaves nothing in the change by a step."""
-        sizes = (float(np.sum(np.abs(self.trace.values[name] * seed))) for name, seed in self._seeded(seeds))
-        return ALLOWANCE * FORMATS[self.trace.dtype].unit * sum(sizes) / STEP
-
-    def _claimed_beside(self, subject: CheckedFunction, direction: Mapping[str, Array], seeds: Seeds) -> float:
-        """Return the slope along a direction according to the gradient beside the point, NaN if there is none."""
-        try:
-            found = subject.pullback(_moved(subject, ASIDE, direction)).gradients(seeds)
-        except (SubjectError, SideEffectError, UnsupportedError):
-            return math.nan
-        pairs = zip(direction.values(), found, strict=True)
-        return sum(float(np.sum(part * gradient)) for part, gradient in pairs if gradient is not None)
-
-    def _change(self, subject: CheckedFunction, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
-        """Return the difference quotient of the function along a direction, NaN if it has no value there."""
-        try:
-            found = subject.values(_moved(subject, step, direction))
-        except SubjectError:
-            return math.nan
-        here = (self.trace.values[name] for name in self.trace.outputs)
-        parts = zip(found, here, seeds, strict=True)
-        return sum(float(np.sum((there - value) * seed)) for there, value, seed in parts if seed is not None) / step
 
     def missed_below(self, count: int) -> float:
         """Return the least relative error that a screen of so many entries never misses."""
@@ -170,7 +148,7 @@ class CertifiedJudge:
         """Return the certified gradients, or NaN if there are too many entries."""
         if self.trace.large:
             return [np.full(shape, np.nan) for shape in self.trace.shapes.values()]
-        return [self.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
+        return [self.trace.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
 
     def _lost(self, seeds: Seeds) -> float:
         """Return the error that is explained by an output, used by a rule, that underflows."""
@@ -178,7 +156,7 @@ class CertifiedJudge:
         return ALLOWANCE * FORMATS[self.trace.dtype].underflow * largest
 
     def _contributions(self, seeds: Seeds) -> tuple[tuple[str, Constant | None], ...]:
-        return tuple((name, Constant.of(seed)) for name, seed in self._seeded(seeds))
+        return tuple((name, Constant.of(seed)) for name, seed in self.seeded(seeds))
 
     def row_scales(self) -> Floats:
         """Return the rate of change of each entry of the outputs along a random direction, or 1 if it is zero.
@@ -196,10 +174,6 @@ def _discrepancy(position: int, judgement: Judgement) -> Discrepancy:
     assert outcome != "passed"
     bounds = float(entry.lower), float(entry.upper)
     return Discrepancy(outcome, position, entry.index, entry.observed, *bounds, entry.interval, entry.budgets)
-
-
-def _moved(subject: CheckedFunction, step: float, direction: Mapping[str, Array]) -> Arrays:
-    return tuple(array + step * part for array, part in zip(subject.point, direction.values(), strict=True))
 
 
 class UserFunction:
@@ -250,28 +224,18 @@ class UserFunction:
 def _finest(subject: CheckedFunction, outputs: Arrays, precision: str) -> tuple[CheckedFunction, Arrays, Floats, Scale]:
     """Return the function, its inputs and flattened outputs, and its steps.
 
-    They are in float64 if the function accepts that and has about the same values then.
+    They are in float64 if the function accepts that, in all operations or in its inputs, and has about the same values.
     """
     here = flattened(outputs)
     point = tuple(array.astype(np.float64) for array in subject.point)
-    for finer in () if precision == "float64" else _finer(subject):
+    finer = [subject.raised(), subject if any(kind.part != "float64" for kind in subject.kinds) else None]
+    for candidate in filter(None, finer if precision != "float64" else ()):
         try:
-            values = finer.values(point)
+            values = candidate.values(point)
         except SubjectError:
             continue
-        same = [
-            v.shape == o.shape and (v.dtype == np.float64 or o.dtype.kind != "f")
-            for v, o in zip(values, outputs, strict=True)
-        ]
-        if all(same) and near(here, flattened(values), NEARBY_TOLERANCE[precision] ** 0.5):
-            return finer, point, flattened(values), SCALES["float64"]
+        pairs = zip(values, outputs, strict=True)
+        same = all(v.shape == o.shape and (v.dtype == np.float64 or o.dtype.kind != "f") for v, o in pairs)
+        if same and near(here, flattened(values), NEARBY_TOLERANCE[precision] ** 0.5):
+            return candidate, point, flattened(values), SCALES["float64"]
     return subject, subject.point, here, SCALES[precision]
-
-
-def _finer(subject: CheckedFunction) -> Iterator[CheckedFunction]:
-    """Yield the function with operations and with inputs in float64, as far as there are other ones."""
-    raised = subject.raised()
-    if raised is not None:
-        yield raised
-    if any(kind.part != "float64" for kind in subject.kinds):
-        yield subject

@@ -43,15 +43,11 @@ def higher_orders(check: GradientCheck, report: GradientReport, order: int) -> G
 def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFunction:
     """Return the gradient as a function of the checked inputs and of the cotangents."""
     pullback = subject.pullback(subject.point)
-    chosen = differentiable(pullback)
-    primals = subject.arguments(subject.point)
-    seeds = [
-        subject.library.make(random_array(choices, pullback.outputs[k].shape), pullback.kinds[k], requires_grad=True)
-        for k in chosen
-    ]
-    checked = [primals[i] for i in subject.positions]
-    function = subject.library.gradient_function(only_checked(subject, chosen), len(checked))
-    result = CheckedFunction(subject.engine, function, (*checked, *seeds))
+    library, chosen = subject.library, differentiable(pullback)
+    arrays = {k: random_array(choices, pullback.outputs[k].shape) for k in chosen}
+    seeds = [library.make(array, pullback.kinds[k], requires_grad=True) for k, array in arrays.items()]
+    function = library.gradient_function(only_checked(subject, chosen), len(pullback.leaves))
+    result = CheckedFunction(subject.engine, function, (*pullback.leaves, *seeds))
     result.chance = subject.chance
     return result
 
@@ -85,10 +81,8 @@ def forward_report(subject: CheckedFunction, choices: np.random.Generator, repor
 def _tangents(pullback: Pullback, directions: Sequence[Array]) -> dict[int, Array]:
     """Return the tangents of the outputs along directions by forward mode, zeros for absent ones."""
     subject, library, chosen = pullback.subject, pullback.library, differentiable(pullback)
-    primals = subject.arguments(subject.point)
-    checked = [primals[i] for i in subject.positions]
     pushed = [library.seed(d, kind) for d, kind in zip(directions, subject.kinds, strict=True)]
-    values, tangents = library.jvp(only_checked(subject, chosen), checked, pushed)
+    values, tangents = library.jvp(only_checked(subject, chosen), pullback.leaves, pushed)
     for k, value in zip(chosen, values, strict=True):
         refuse_other_value(pullback.outputs[k], library.read(value), k, pullback.precision)
     return {

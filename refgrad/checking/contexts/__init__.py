@@ -40,22 +40,17 @@ class Layout:
     axes: Sequence[int]
     equal: str = ""
 
-    def of(self, tensor: str, shape: tuple[int, ...]) -> str:
-        """Return code for a tensor of a shape in this layout."""
-        return self.code.format(x=tensor, shape=shape)
-
 
 SUBSETS = "subsets"
 """Group of variants that are each merged with those of the offset layout."""
 
-INPUT = ("input {}", "inputs {}")
-COTANGENT = ("the cotangent of output {}", "the cotangents of outputs {}")
+INPUT, COTANGENT = "input{s}", "the cotangent{s} of output{s}"
 
 
-def _sentence(forms: tuple[str, str], names: Sequence[str], state: str) -> str:
+def _sentence(what: str, names: Sequence[str], state: str) -> str:
     """Return that one or several inputs or cotangents are in some state."""
-    form, verb = (forms[0], "is") if len(names) == 1 else (forms[1], "are")
-    return f"{form.format(' and '.join(names))} {verb} {state}"
+    ending, verb = ("", "is") if len(names) == 1 else ("s", "are")
+    return f"{what.format(s=ending)} {' and '.join(names)} {verb} {state}"
 
 
 def _in_layouts(
@@ -73,7 +68,10 @@ def cotangent_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield cotangents with other layouts in memory."""
 
     def make(layout: Layout, numbers: Sequence[int]) -> Variant:
-        lines = [f"cotangents[{n}] = {layout.of(f'cotangents[{n}]', plain.output_shapes[n])}\n" for n in numbers]
+        lines = [
+            f"cotangents[{n}] = {layout.code.format(x=f'cotangents[{n}]', shape=plain.output_shapes[n])}\n"
+            for n in numbers
+        ]
         seeds: list[Any] = list(plain.seeds)
         for n in numbers if layout.equal else ():
             k, first = plain.seeded[n], (0,) * len(plain.output_shapes[n])
@@ -91,7 +89,7 @@ def input_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
         where = _sentence(INPUT, [plain.names[n] for n in numbers], layout.name)
         if layout.equal:
             return _with_equal_rows(plain, numbers, where, layout)
-        code = {n: layout.of(f"primals[{n}].detach()", plain.shapes[n]) for n in numbers}
+        code = {n: layout.code.format(x=f"primals[{n}].detach()", shape=plain.shapes[n]) for n in numbers}
         lines = [f"primals[{n}] = {each}.requires_grad_()\n" for n, each in code.items()]
         return Variant(where=where, setup="".join(lines), group=layout.group)
 
@@ -111,7 +109,7 @@ def _with_equal_rows(plain: PlainCall, numbers: Sequence[int], where: str, layou
 
     return Variant(
         where=where,
-        inputs={n: layout.of("{}", plain.shapes[n]) for n in numbers},
+        inputs={n: layout.code.format(x="{}", shape=plain.shapes[n]) for n in numbers},
         point=tuple(point),
         expect=(summed,),
         source=f"{PLAIN} with equal rows, summed over them",
@@ -123,10 +121,8 @@ def subsets(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield calls in which some inputs are constants."""
     count = len(plain.shapes)
     single = range(min(count, OWN_SEEDS) if count > 1 else 0)
-    chosen = [[n] for n in single]
-    if count > len(INPUT):
-        chosen += [[n for n in range(count) if n != each] for each in single]
-    for constants in chosen:
+    others = [[n for n in range(count) if n != each] for each in single]
+    for constants in [*([n] for n in single), *(others if count > 2 else ())]:  # noqa: PLR2004 (of two, either is alone)
         rest = [plain.names[n] for n in range(count) if n not in constants]
         if len(rest) == 1:
             where = f"input {rest[0]} is the only one that requires a gradient"

@@ -56,19 +56,20 @@ class ComparedCheck(Protocol):
     seeds: list[Seeds]
     choices: np.random.Generator
     deadline: Any
+    accumulate: str
 
     def fresh(self, seeds: Seeds) -> list[Array]:
         """Return the gradients of a new run."""
 
 
-def compare(check: ComparedCheck, judge: CertifiedJudge, accumulate: str) -> Comparison:
+def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
     found: list[tuple[Contrast, str]] = []
     messages, count = [], 0
     dense = check.seeds[0]
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
         try:
-            data = measured(check, judge, seeds, accumulate, simulated=simulated)
+            data = measured(check, judge, seeds, simulated=simulated)
         except TimeoutError:
             break
         count += bool(data)
@@ -100,15 +101,13 @@ def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
         yield tuple(None if seed is None else make(seed) for seed in dense), simulated
 
 
-def measured(
-    check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, accumulate: str, *, simulated: bool
-) -> dict[str, Errors]:
+def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simulated: bool) -> dict[str, Errors]:
     """Return the errors of each input by its name under some cotangents, or nothing if there is no truth.
 
     Raises TimeoutError if the time is used up.
     """
     trace, choices, subject = judge.trace, check.choices, check.subject
-    contributions = [(name, seed) for name, seed in zip(trace.outputs, seeds, strict=True) if seed is not None]
+    contributions = judge.seeded(seeds)
     true_gradients = truth(trace, contributions, choices)
     if true_gradients is None:
         return {}
@@ -120,16 +119,14 @@ def measured(
     numbers = max(1, sum(array.size for array in subject.point))
     runs = min(thresholds().runs, max(thresholds().draws, thresholds().most_numbers // numbers))
     errors, seen, shared = simulation(check, seeds, runs) if simulated else ([], False, [])
-    rounded = [
-        drawn(FORMATS[trace.dtype].unit, choices)
-        for _ in range(runs if simulated and not errors else thresholds().draws)
-    ]
+    count = runs if simulated and not errors else thresholds().draws
+    rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
     largest = max(array.size for array in trace.values.values())
     result = {}
     for k, (observed, true) in enumerate(zip(check.fresh(seeds), true_gradients.values(), strict=True)):
         form, size = FORMATS[subject.kinds[k].part], np.abs(np.nan_to_num(true))
-        lost = size * min(1.0, FORMATS[accumulate].unit * largest / max(1, true.size))
+        lost = size * min(1.0, FORMATS[check.accumulate].unit * largest / max(1, true.size))
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
         name = subject.name_of(subject.positions[k])

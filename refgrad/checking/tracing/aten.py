@@ -240,7 +240,7 @@ def _affine(length: int, weight: Any = None, bias: Any = None) -> tuple[Any, Any
 
 def _windows(rank: int, **numbers: Sequence[int]) -> dict[str, int]:
     """Return numbers of windows by the table's names: one of each kind for one axis, two for two."""
-    result = {}
+    result: dict[str, int] = {}
     for name, value in numbers.items():
         both = ("height", "width") if name == "size" else (f"{name}_h", f"{name}_w")
         result |= dict(zip([name] if rank == 1 else both, tuple(value) * (rank // len(value)), strict=True))
