@@ -49,7 +49,7 @@ class TorchTensors(TensorLibrary):
         self.direct = True
         self.conjugates = False
         self.counts_floats = False
-        self.halves = frozenset({self.torch.bfloat16, self.torch.float16})
+        self.halves = {self.torch.bfloat16: "bfloat16", self.torch.float16: "float16"}
         self.plain: dict[Any, Kind] = {}
         """Kinds of tensors whose memory is in order, by dtype."""
 
@@ -64,9 +64,9 @@ class TorchTensors(TensorLibrary):
         """
         if not isinstance(tensor, self.torch.Tensor):
             return Kind(np.asarray(tensor).dtype.name)
-        for name in ("nested", "quantized", "meta", "mkldnn"):
-            if getattr(tensor, f"is_{name}"):
-                raise UnsupportedError(f"there is a {name} tensor, whose numbers cannot be read and written")
+        if tensor.is_nested or tensor.is_quantized or tensor.is_meta or tensor.is_mkldnn:
+            kinds = (name for name in ("nested", "quantized", "meta", "mkldnn") if getattr(tensor, f"is_{name}"))
+            raise UnsupportedError(f"there is a {next(kinds)} tensor, whose numbers cannot be read and written")
         if tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride():
             return self._plain(tensor.dtype)
         return Kind(self._plain(tensor.dtype).dtype, tensor.stride())
@@ -161,7 +161,7 @@ class TorchTensors(TensorLibrary):
 
     def rerounded(self, change: Change) -> AbstractContextManager[Any]:
         """Return a context in which ``change`` is called for each rounded result of 16 bits."""
-        return operator_mode(self.torch, RoundedResults(self.torch, change).run)  # type: ignore[no-any-return]
+        return operator_mode(self.torch, RoundedResults(self, change).run)  # type: ignore[no-any-return]
 
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return outputs and their tangents by forward mode. Raises UnsupportedError if there is none."""
@@ -275,10 +275,9 @@ def raised_mode(torch: Any) -> Callable[[], Any]:
 class RoundedResults:
     """Runs operators of PyTorch, and passes their rounded results of 16 bits to a function."""
 
-    def __init__(self, torch: Any, change: Change) -> None:
+    def __init__(self, tensors: TorchTensors, change: Change) -> None:
         """Remember no sums."""
-        self.torch, self.change = torch, change
-        self.halves = {torch.bfloat16: "bfloat16", torch.float16: "float16"}
+        self.torch, self.halves, self.change = tensors.torch, tensors.halves, change
         self.additions: dict[int, tuple[Any, int]] = {}
 
     def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:

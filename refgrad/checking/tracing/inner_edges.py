@@ -15,7 +15,7 @@ import numpy as np
 from refgrad.checking.libraries.trees import Arrays
 from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing import TRACERS
-from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, values_elsewhere
+from refgrad.checking.tracing.recorder import Applied, Array, Recorder, values_elsewhere
 from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Operator
 from refgrad.operators.expression import Formula, FormulaError
@@ -40,14 +40,13 @@ class Watched:
     """The steps that a function took at a point, up to the first that could not be recorded."""
 
     subject: CheckedFunction
-    steps: tuple[Given | Applied, ...]
-    inputs: tuple[str, ...]
+    recorder: Recorder
 
     def edges(self) -> list[InnerEdge]:
         """Return the edges of the operators, in the order of the steps."""
         return [
             InnerEdge(number, condition)
-            for number, step in enumerate(self.steps)
+            for number, step in enumerate(self.recorder.steps)
             if isinstance(step, Applied)
             for condition in range(len(conditions(step.operator)))
         ]
@@ -88,8 +87,9 @@ class Watched:
 
     def residual(self, edge: InnerEdge, point: Arrays) -> Array:
         """Return how far the operator is from its edge, entry by entry, at other inputs."""
-        values = values_elsewhere(self.steps[: edge.step], dict(zip(self.inputs, point, strict=False)))
-        step = self.steps[edge.step]
+        recorder = self.recorder
+        values = values_elsewhere(recorder.steps[: edge.step], dict(zip(recorder.inputs, point, strict=False)))
+        step = recorder.steps[edge.step]
         assert isinstance(step, Applied)
         arguments = [values[name] for name in step.arguments]
         return np.asarray(conditions(step.operator)[edge.condition](*arguments, **step.attributes))
@@ -103,7 +103,7 @@ def watched(subject: CheckedFunction) -> Watched | None:
         return None
     with suppress(Exception), np.errstate(all="ignore"):  # whatever a function raises where it is watched
         tracer(subject, recorder)
-    return Watched(subject, tuple(recorder.steps), tuple(recorder.inputs))
+    return Watched(subject, recorder)
 
 
 @cache
