@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from refgrad.checking import GradientError, GradientReport, check_gradients
-from refgrad.checking.report import instead_of
+from refgrad.checking import check_gradients
+from refgrad.checking.report import answered
 
 __all__ = ["gradcheck", "gradgradcheck"]
 
@@ -45,8 +45,7 @@ def gradcheck(  # noqa: PLR0913 (the arguments of the original)
         forward=check_forward_ad or check_batched_forward_grad,
         batched=check_batched_grad,
     )
-    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
-    return _answer(report, options, raise_exception=raise_exception)
+    return answered(report, raise_exception=raise_exception, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol)
 
 
 def gradgradcheck(  # noqa: PLR0913 (the arguments of the original)
@@ -76,11 +75,4 @@ def gradgradcheck(  # noqa: PLR0913 (the arguments of the original)
     del grad_outputs, gen_non_contig_grad_outputs, check_undefined_grad, check_grad_dtypes, fast_mode, masked
     del check_fwd_over_rev, check_rev_over_rev
     report = check_gradients(func, inputs, raise_exception=False, order=2, batched=check_batched_grad)
-    options = {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol}
-    return _answer(report, options, raise_exception=raise_exception)
-
-
-def _answer(report: GradientReport, options: dict[str, float | None], *, raise_exception: bool) -> bool:
-    if raise_exception and not report:
-        raise GradientError.of(instead_of(report, **options))
-    return bool(report)
+    return answered(report, raise_exception=raise_exception, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol)

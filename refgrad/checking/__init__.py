@@ -1,7 +1,274 @@
-"""Checks of the gradients of users' own functions, whichever engine computes them."""
+"""Checks of the gradients of users' own functions, whichever engine computes them, or another function does."""
 
-from refgrad.checking.gradients import check_gradients
-from refgrad.checking.report import CAUSES, GradientError, GradientReport, InconclusiveError
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from refgrad.checking import explanation
+from refgrad.checking.check import Deadline, GradientCheck, Method
+from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
+from refgrad.checking.explanation import is_strategy, search
+from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries.trees import Arrays
+from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
+from refgrad.checking.report import CAUSES, GradientError, GradientReport, InconclusiveError, unsupported
+from refgrad.checking.subject import (
+    CheckedFunction,
+    Gradients,
+    Pullback,
+    Seeds,
+    SideEffectError,
+    Watching,
+    quiet,
+    unwatched,
+)
+from refgrad.checking.tracing.inner_edges import Watched, watched
+from refgrad.native.adapter import FunctionalAdapter, find_adapter
+from refgrad.native.engine import Engine, start
 from refgrad.oracles import Discrepancy
+from refgrad.scenario.formats import FORMATS
 
 __all__ = ["CAUSES", "Discrepancy", "GradientError", "GradientReport", "InconclusiveError", "check_gradients"]
+
+GradientFunction = Callable[..., Any]
+"""Function that takes the cotangent, or a tuple of several, and the inputs, and returns the gradient or several."""
+
+BUDGET = 10.0
+"""Default number of seconds that a check may take. A call of the function is not interrupted."""
+
+FAILED = "the check itself failed; please report it with what traceback.print_exception(report.raised) prints: "
+"""Start of the message about an exception of the check itself."""
+
+
+def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of other libraries have)
+    function: Callable[..., Any],
+    inputs: Any,
+    engine: str = "torch",
+    *,
+    seed: int = 0,
+    tolerance: float = 0.0,
+    method: Method = "auto",
+    raise_exception: bool = True,
+    strict: bool = True,
+    allow: Collection[str] = (),
+    budget: float = BUDGET,
+    order: int = 1,
+    forward: bool = False,
+    batched: bool = False,
+    contexts: Contexts = "cheap",
+    reference: Callable[..., Any] | None = None,
+    gradient: GradientFunction | None = None,
+    accumulate: str = "float32",
+) -> GradientReport:
+    """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
+
+    ``function`` takes tensors of the engine and returns tensors; both may be nested in tuples, lists, dictionaries or
+    dataclasses. A module is checked with its parameters. ``inputs`` is a tensor, or a tuple of tensors, NumPy arrays or
+    other arguments; floating-point inputs are differentiated by, unless they say that they require no gradient. If
+    ``inputs`` is a hypothesis strategy, inputs with a wrong gradient are searched for and made as small as possible;
+    :func:`refgrad.strategies` makes some. ``engine`` is a registered engine, or ``module:object`` for an adapter.
+
+    If the function consists of operators of the table, the gradient is compared with certified intervals and the
+    rounding error that each entry may have; otherwise, or with ``method="differences"``, with finite differences and
+    their error estimates. Random choices follow from ``seed``. A relative error below ``tolerance`` passes. ``budget``
+    is the number of seconds that the check may take; the report says what was checked in that time. ``order=2`` checks
+    the gradient of the gradient, too, and so on; ``forward`` checks forward mode, and ``batched`` gradients under vmap.
+    A right gradient is compared with those of calls in other ``contexts``: the cheap ones, ``"all"``, or some by name.
+    ``reference`` is a slow implementation, with which outputs and gradients are compared. ``gradient`` is checked in
+    place of the library's backward: a function of the cotangent (or a tuple of several) and the inputs, which returns
+    the gradient (or a tuple). In 16 bits all entries are also compared at once, with sums in the dtype ``accumulate``.
+
+    Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
+    the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
+    is False or ``allow`` contains the report's ``cause``, and AdapterError or EngineStartError without the engine.
+    """
+    unknown = set(allow) - CAUSES
+    if unknown:
+        raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
+    options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
+    started = _started(engine) if gradient is None or engine != "torch" else _without_library(inputs)
+
+    def check(drawn: Any, left: float) -> GradientReport:
+        return _report(started, function, drawn, options, left)
+
+    if is_strategy(inputs):
+        report = search(inputs, check, lambda drawn: _watched(started, function, drawn), seed, budget)
+    else:
+        report = check(inputs, budget)
+    report = report.explained().allowing(allow)
+    if raise_exception and not report and (strict or report.outcome == "wrong"):
+        raise GradientError.of(report)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """Options of a check."""
+
+    seed: int
+    tolerance: float
+    method: Method
+    order: int
+    forward: bool
+    batched: bool
+    contexts: Contexts
+    reference: Callable[..., Any] | None
+    gradient: GradientFunction | None
+    accumulate: str
+
+    def __post_init__(self) -> None:
+        """Refuse dtypes and contexts that are unknown, and modes of gradients that are not the library's."""
+        if self.accumulate not in FORMATS:
+            raise ValueError(f"accumulate is {self.accumulate!r}, but it may be {sorted(FORMATS)}")
+        contexts_of("", self.contexts)
+        if (self.reference or self.gradient) and (self.order > 1 or self.forward or self.batched):
+            raise ValueError("reference and gradient are for the first order in reverse mode: leave out other modes")
+
+
+def _report(
+    engine: Engine, function: Callable[..., Any], inputs: Any, options: _Options, budget: float
+) -> GradientReport:
+    """Return the report on a function at some inputs."""
+    arguments = _arguments(inputs)
+    name = engine.adapter.name
+    deadline = Deadline(budget)
+    try:
+        with quiet():
+            if options.gradient is None:
+                subject = CheckedFunction(engine, function, arguments)
+            else:
+                subject = FunctionWithGradient(engine, function, arguments, options.gradient)
+            slow = None if options.reference is None else CheckedFunction(engine, options.reference, arguments)
+            with subject.chance.kept():
+                report = _checked(subject, options, deadline, slow)
+    except SideEffectError as error:
+        return GradientReport(name, "wrong", "none", 0, 0, message=str(error))
+    except SubjectError as error:
+        raised = error.__cause__
+        return GradientReport(name, error.outcome, "none", 0, 0, message=str(error), cause=error.cause, raised=raised)
+    except UnsupportedError as error:
+        return unsupported(name, str(error), error.__cause__)
+    except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
+        return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
+    return report
+
+
+def _arguments(inputs: Any) -> tuple[Any, ...]:
+    return tuple(inputs) if type(inputs) in (tuple, list) else (inputs,)
+
+
+class FunctionWithGradient(CheckedFunction):
+    """A function under test whose gradient is another function."""
+
+    def __init__(
+        self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any], gradient: GradientFunction
+    ) -> None:
+        """Copy the inputs."""
+        super().__init__(engine, function, inputs)
+        self.gradient = gradient
+
+    def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
+        """Run the function forward, and return the pullback that calls the supplied gradient."""
+        return SuppliedPullback(self, point, watching)
+
+
+class SuppliedPullback(Pullback):
+    """Pullback by a function of cotangents and inputs."""
+
+    runs_by_itself = True
+
+    def record(self) -> None:
+        """Run the function forward on inputs that require no gradient."""
+        library, kinds = self.library, dict(zip(self.subject.positions, self.subject.kinds, strict=True))
+        self.arguments = self.subject.arguments(
+            self.point, lambda i, array: library.make(array, kinds[i], requires_grad=False)
+        )
+        self.leaves = [self.arguments[i] for i in self.subject.positions]
+        with self.watching(self.leaves):
+            self.tensors = self.subject.call(self.arguments)
+        self.refuse_writes("the function")
+
+    def gradients(self, seeds: Seeds) -> Gradients:
+        """Return what the supplied gradient returns; the cotangent of an output without a seed is zeros."""
+        assert isinstance(self.subject, FunctionWithGradient)
+        arrays = [np.zeros_like(o) if seed is None else seed for o, seed in zip(self.outputs, seeds, strict=True)]
+        cotangents = [self.library.seed(a, kind) for a, kind in zip(arrays, self.kinds, strict=True)]
+        cotangent = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
+        with self.backward_from(0):
+            results = self.subject.gradient(cotangent, *self.subject.tree.build(self.arguments))
+        for k, (tensor, array) in enumerate(zip(cotangents, arrays, strict=True)):
+            self.refuse_written_seed(tensor, array, k)
+        self.refuse_writes("the gradient")
+        return tuple(None if each is None else self.library.read_gradient(each) for each in self.chosen(results))
+
+    def chosen(self, results: Any) -> Sequence[Any]:
+        """Return the gradients of the checked inputs, from a sequence of these or of the gradients of all inputs."""
+        count = len(self.leaves)
+        gradients = list(results) if isinstance(results, tuple | list) else [results]
+        if len(gradients) == len(self.arguments):
+            return [gradients[i] for i in self.subject.positions]
+        if len(gradients) != count:
+            raise SubjectError(f"the gradient has {len(gradients)} parts, but there are {count} inputs", backward=True)
+        return gradients
+
+
+def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watched | None:
+    """Return the trace of a function at some inputs, as far as it can be traced."""
+    try:
+        with quiet():
+            subject = CheckedFunction(engine, function, _arguments(inputs))
+            with subject.chance.kept():
+                return watched(subject)
+    except UnsupportedError:
+        return None
+
+
+def _without_library(inputs: Any) -> Engine:
+    """Return the engine of NumPy if the inputs are arrays, numbers or drawn by a strategy, and PyTorch otherwise."""
+    plain = (np.ndarray, np.generic, int, float)
+    is_plain = is_strategy(inputs) or all(isinstance(each, plain) for each in _arguments(inputs))
+    return _numpy_engine() if is_plain else _started("torch")
+
+
+@cache
+def _numpy_engine() -> Engine:
+    """Return an engine for functions of NumPy arrays. It has no gradients of its own: its vjp names no function."""
+    vjp = "no_gradient({function}, {primals})"
+    return start(FunctionalAdapter(name="numpy", setup="import numpy as np", leaf="{array}", vjp=vjp))
+
+
+def _checked(
+    subject: CheckedFunction, options: _Options, deadline: Deadline, reference: CheckedFunction | None
+) -> GradientReport:
+    """Return the report on all that the options ask for, up to the first that is not right."""
+    if reference is not None and reference.positions != subject.positions:
+        raise UnsupportedError("the reference has other inputs to differentiate by than the function")
+    choices = np.random.Generator(np.random.PCG64(_sequence(options.seed)))
+    check = GradientCheck(subject, choices, options.tolerance, options.method, deadline, reference, options.accumulate)
+    report = explanation.report(check)
+    if report.outcome == "right" and options.gradient is None:
+        report = report_in_contexts(check, report, options.contexts)
+    if report.outcome == "right" and options.order > 1:
+        report = higher_orders(check, report, options.order)
+    if report.outcome == "right" and options.forward:
+        report = forward_report(subject, choices, report)
+    if report.outcome == "right" and options.batched:
+        report = batched_report(subject, choices, report)
+    return report
+
+
+@cache
+def _sequence(seed: int) -> np.random.SeedSequence:
+    """Return the seed sequence of the random choices of every check with a seed."""
+    return np.random.SeedSequence(seed)
+
+
+@cache
+def _started(engine: str) -> Engine:
+    """Return the started engine. Finding it takes longer than a check, so it is cached."""
+    return start(find_adapter(engine))

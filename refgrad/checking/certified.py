@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import Array, Arrays
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
 from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
-from refgrad.checking.tracing import Trace
-from refgrad.oracles import CertifiedOracle, Discrepancy, Judgement, judge, screening
+from refgrad.checking.tracing import NEARBY, Trace
+from refgrad.oracles import Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.oracles.slopes.directions import HALVES, flattened, split
@@ -30,47 +31,38 @@ PLAIN = 2.0**-6
 AGREEING = 2.0**-8
 """Largest difference, relative to the terms, between the slope of a trace and the change of the function itself."""
 
-STEP = 2.0**-20
+STEP = NEARBY
 """Step to either side for the change of the function, which keeps some ten of its digits."""
 
-BESIDE = 2.0**-36
-"""Distance at which the gradient is computed once more, since other numbers are rounded there."""
+ASIDE = 2.0**-30
+"""Distance at which a gradient is computed once more: numbers are rounded otherwise there, and kinks are left."""
 
 
+@dataclass(eq=False)
 class CertifiedJudge:
-    """Judges gradients by certified intervals and rounding budgets."""
+    """Judges gradients by certified intervals and rounding budgets.
 
-    method = "certified"
+    ``positions`` are those of the checked inputs among all inputs of the traced function. If the ``subject`` is given,
+    plainly wrong gradients are not certified. ``rates`` are the rates of change of the outputs, once they are known.
+    """
 
-    def __init__(
-        self,
-        trace: Trace,
-        positions: Sequence[int],
-        choices: np.random.Generator,
-        tolerance: float = 0.0,
-        subject: CheckedFunction | None = None,
-    ) -> None:
-        """Take the trace of a function, and the positions of the checked inputs among all inputs.
+    trace: Trace
+    positions: Sequence[int]
+    choices: np.random.Generator
+    tolerance: float = 0.0
+    subject: CheckedFunction | None = None
+    rates: Floats | None = None
+    method: ClassVar[str] = "certified"
 
-        If the ``subject`` is given, plainly wrong gradients are not certified.
-        """
-        self.subject = subject
-        self.tolerance = tolerance
-        self.trace = trace
-        self.positions = positions
-        self.choices = choices
-        self.rounding = screening.Rounding(trace.dtype, trace.terms, trace.large)
-        self.rates: Floats | None = None
+    @cached_property
+    def rounding(self) -> screening.Rounding:
+        """Rounding of the trace."""
+        return screening.Rounding(self.trace.dtype, self.trace.terms, self.trace.large)
 
     @property
     def low(self) -> bool:
         """Return True if the function computes in 16 bits, so that its gradients are compared over all entries."""
         return FORMATS[self.trace.dtype].bits <= HALVES
-
-    @cached_property
-    def oracle(self) -> CertifiedOracle:
-        """The certified oracle, which gradients that pass the screen do not need."""
-        return CertifiedOracle(self.trace.scenario, self.trace.dtype)
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right, at most one entry an input; if nothing is known, up to the first wrong one."""
@@ -80,7 +72,7 @@ class CertifiedJudge:
             sweep = screening.Sweep(self.trace, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
-            if sweep.passes(self._seeded(seeds), self.rounding):
+            if sweep.passes(self.seeded(seeds), self.rounding):
                 return []
         plain = self._plainly_wrong(seeds, named) if known is None else None
         if plain is not None:
@@ -90,9 +82,9 @@ class CertifiedJudge:
             late = Discrepancy("inconclusive", first, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
             return [] if self.low else [late]  # in 16 bits all entries are compared at once instead
         contributions = self._contributions(seeds)
-        found = []
+        found, decided = [], {"passed", "wrong"} if known is None else {"passed"}
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
-            judgement = self._judge(name, gradient, contributions, narrowest=known is not None)
+            judgement = self._judgement(name, gradient, contributions, decided)
             if judgement.outcome != "passed":
                 discrepancy = _discrepancy(position, judgement)
                 if discrepancy.failing and discrepancy.error <= self._lost(seeds):
@@ -102,7 +94,14 @@ class CertifiedJudge:
                     return [discrepancy]
         return found
 
-    def _seeded(self, seeds: Seeds) -> list[tuple[str, Array]]:
+    def _judgement(self, name: str, gradient: Array, contributions: Any, decided: Collection[str]) -> Judgement:
+        """Return the judgement by an interval, or by the narrowest one if the first decides nothing."""
+        judgement = judge(gradient, self.trace.oracle.gradient(name, contributions))
+        if judgement.outcome in decided:
+            return judgement
+        return judge(gradient, self.trace.oracle.narrowest_gradient(name, contributions))
+
+    def seeded(self, seeds: Seeds) -> list[tuple[str, Array]]:
         """Return the outputs with a seed."""
         return [(name, seed) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None]
 
@@ -116,42 +115,25 @@ class CertifiedJudge:
         if subject is None or self.tolerance or self.trace.dtype != "float64":
             return None
         direction = {name: screening.random_direction(g.shape, self.choices) for name, g in gradients.items()}
-        terms = np.concatenate([np.zeros(0), *((direction[name] * g).ravel() for name, g in gradients.items())])
+        along = flattened(tuple(direction.values()))
+        terms = along * flattened(tuple(gradients.values()))
         claimed = float(np.sum(terms))
-        truth = screening.slope(self.trace, direction, self._seeded(seeds))
+        truth = screening.slope(self.trace, direction, self.seeded(seeds))
         size = float(np.sum(np.abs(terms))) + abs(truth)
-        if not abs(truth - claimed) > PLAIN * size + self._unseen(seeds):
+        outputs, point = tuple(self.trace.values[name] for name in self.trace.outputs), flattened(subject.point)
+        pairs = zip(outputs, seeds, strict=True)
+        weights = flattened([np.zeros(output.shape) if seed is None else seed for output, seed in pairs])
+        function = UserFunction(subject, outputs, self.trace.dtype)
+        lost = ALLOWANCE * FORMATS[self.trace.dtype].unit * float(np.sum(np.abs(function.here * weights)))
+        if not abs(truth - claimed) > PLAIN * size + lost / STEP:  # what rounding leaves nothing of in a change
             return None
-        sides = [self._change(subject, step, direction, seeds) for step in (STEP, -STEP)]
+        sides = [(function.values(point + step * along) - function.here) @ weights / step for step in (STEP, -STEP)]
         if not all(abs(side - truth) <= AGREEING * size for side in sides):
             return None
-        if not abs(self._claimed_beside(subject, direction, seeds) - claimed) <= PLAIN * abs(truth - claimed):
+        beside = function.gradient(point + ASIDE * along, seeds)
+        if beside is None or not abs(float(along @ beside) - claimed) <= PLAIN * abs(truth - claimed):
             return None
         return Discrepancy("wrong", self.positions[0], None, claimed, truth, truth, f"{truth:.10g}")
-
-    def _unseen(self, seeds: Seeds) -> float:
-        """Return the largest slope of which rounding leaves nothing in the change by a step."""
-        sizes = (float(np.sum(np.abs(self.trace.recorder.values[name] * seed))) for name, seed in self._seeded(seeds))
-        return ALLOWANCE * FORMATS[self.trace.dtype].unit * sum(sizes) / STEP
-
-    def _claimed_beside(self, subject: CheckedFunction, direction: Mapping[str, Array], seeds: Seeds) -> float:
-        """Return the slope along a direction according to the gradient beside the point, NaN if there is none."""
-        try:
-            found = subject.pullback(_moved(subject, BESIDE, direction)).gradients(seeds)
-        except (SubjectError, SideEffectError, UnsupportedError):
-            return math.nan
-        pairs = zip(direction.values(), found, strict=True)
-        return sum(float(np.sum(part * gradient)) for part, gradient in pairs if gradient is not None)
-
-    def _change(self, subject: CheckedFunction, step: float, direction: Mapping[str, Array], seeds: Seeds) -> float:
-        """Return the difference quotient of the function along a direction, NaN if it has no value there."""
-        try:
-            found = subject.values(_moved(subject, step, direction))
-        except SubjectError:
-            return math.nan
-        here = (self.trace.recorder.values[name] for name in self.trace.outputs)
-        parts = zip(found, here, seeds, strict=True)
-        return sum(float(np.sum((there - value) * seed)) for there, value, seed in parts if seed is not None) / step
 
     def missed_below(self, count: int) -> float:
         """Return the least relative error that a screen of so many entries never misses."""
@@ -166,7 +148,7 @@ class CertifiedJudge:
         """Return the certified gradients, or NaN if there are too many entries."""
         if self.trace.large:
             return [np.full(shape, np.nan) for shape in self.trace.shapes.values()]
-        return [self.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
+        return [self.trace.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
 
     def _lost(self, seeds: Seeds) -> float:
         """Return the error that is explained by an output, used by a rule, that underflows."""
@@ -174,7 +156,7 @@ class CertifiedJudge:
         return ALLOWANCE * FORMATS[self.trace.dtype].underflow * largest
 
     def _contributions(self, seeds: Seeds) -> tuple[tuple[str, Constant | None], ...]:
-        return tuple((name, Constant.of(seed)) for name, seed in self._seeded(seeds))
+        return tuple((name, Constant.of(seed)) for name, seed in self.seeded(seeds))
 
     def row_scales(self) -> Floats:
         """Return the rate of change of each entry of the outputs along a random direction, or 1 if it is zero.
@@ -185,37 +167,13 @@ class CertifiedJudge:
             return self.rates
         return screening.row_scales(self.trace, self.trace.shapes, self.trace.outputs, self.choices)
 
-    def _judge(
-        self, name: str, gradient: Array, contributions: tuple[tuple[str, Constant | None], ...], *, narrowest: bool
-    ) -> Judgement:
-        judgement = judge(gradient, self.oracle.gradient(name, contributions))
-        if judgement.outcome == "passed" or (judgement.outcome == "wrong" and not narrowest):
-            return judgement
-        return judge(gradient, self.oracle.narrowest_gradient(name, contributions))
-
 
 def _discrepancy(position: int, judgement: Judgement) -> Discrepancy:
-    entry = judgement.entry
+    entry, outcome = judgement.entry, judgement.outcome
     assert entry is not None
-    assert judgement.outcome != "passed"
-    return Discrepancy(
-        judgement.outcome,
-        position,
-        entry.index,
-        entry.observed,
-        float(entry.lower),
-        float(entry.upper),
-        entry.interval,
-        entry.budgets,
-    )
-
-
-def _moved(subject: CheckedFunction, step: float, direction: Mapping[str, Array]) -> Arrays:
-    return tuple(array + step * part for array, part in zip(subject.point, direction.values(), strict=True))
-
-
-AGREEMENT: Mapping[str, float] = MappingProxyType({"float64": 1e-2, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.2})
-"""Largest relative difference between a function and its run in float64 that makes them the same function."""
+    assert outcome != "passed"
+    bounds = float(entry.lower), float(entry.upper)
+    return Discrepancy(outcome, position, entry.index, entry.observed, *bounds, entry.interval, entry.budgets)
 
 
 class UserFunction:
@@ -266,35 +224,18 @@ class UserFunction:
 def _finest(subject: CheckedFunction, outputs: Arrays, precision: str) -> tuple[CheckedFunction, Arrays, Floats, Scale]:
     """Return the function, its inputs and flattened outputs, and its steps.
 
-    They are in float64 if the function accepts that and has about the same values then.
+    They are in float64 if the function accepts that, in all operations or in its inputs, and has about the same values.
     """
     here = flattened(outputs)
-    if precision == "float64":
-        return subject, subject.point, here, SCALES["float64"]
     point = tuple(array.astype(np.float64) for array in subject.point)
-    for finer in _finer(subject):
+    finer = [subject.raised(), subject if any(kind.part != "float64" for kind in subject.kinds) else None]
+    for candidate in filter(None, finer if precision != "float64" else ()):
         try:
-            values = finer.values(point)
+            values = candidate.values(point)
         except SubjectError:
             continue
-        fine = flattened(values)
-        same = [
-            v.shape == o.shape and (v.dtype == np.float64 or o.dtype.kind != "f")
-            for v, o in zip(values, outputs, strict=True)
-        ]
-        if all(same) and _agree(fine, here, AGREEMENT[precision]):
-            return finer, point, fine, SCALES["float64"]
+        pairs = zip(values, outputs, strict=True)
+        same = all(v.shape == o.shape and (v.dtype == np.float64 or o.dtype.kind != "f") for v, o in pairs)
+        if same and near(here, flattened(values), NEARBY_TOLERANCE[precision] ** 0.5):
+            return candidate, point, flattened(values), SCALES["float64"]
     return subject, subject.point, here, SCALES[precision]
-
-
-def _finer(subject: CheckedFunction) -> Iterator[CheckedFunction]:
-    raised = subject.raised()
-    if raised is not None:
-        yield raised
-    if any(kind.part != "float64" for kind in subject.kinds):
-        yield subject
-
-
-def _agree(fine: Floats, here: Floats, tolerance: float) -> bool:
-    size = min(1.0, float(np.max(np.abs(here[np.isfinite(here)]), initial=0.0)))
-    return bool(np.allclose(fine, here, rtol=tolerance, atol=tolerance * size, equal_nan=True))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Any, Literal, TypeAlias
 
@@ -12,32 +13,30 @@ import numpy as np
 
 from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
-from refgrad.checking.libraries.trees import Array, Arrays
+from refgrad.checking.libraries.trees import CANCELLED, NEARBY_TOLERANCE, Array, Arrays, furthest, near
 from refgrad.checking.report import GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
-from refgrad.checking.tracing import Recorder, Untraceable, trace
+from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.native.process import processor_time
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge
+from refgrad.oracles.slopes.directions import split
 from refgrad.scenario.formats import FORMATS, least_precise, rounded
 
 Method = Literal["auto", "differences"]
 Judge: TypeAlias = CertifiedJudge | DifferencesJudge
 
-MOST_OPEN = 16
-"""Largest number of inconclusive entries in a report."""
-
 OWN_SEEDS = 4
 """Largest number of outputs that are each run backward separately, too."""
 
-STRETCH = 2.0**10
+STRETCH = 1 / CANCELLED
 """Largest factor between the weights of a row of the Jacobian and of a typical one."""
-
-OTHER_SEED = -0.5
-"""Factor of the seed of a second backward: the gradient is multiplied by it exactly."""
 
 BACK = 2.0
 """Factor of a seed in another run."""
+
+OTHER_SEED = -1 / BACK
+"""Factor of the seed of a second backward: the gradient is multiplied by it exactly."""
 
 HIDING = 6
 """Share of a format's bits: a row of the Jacobian that is smaller by so many bits is hidden by another."""
@@ -93,78 +92,93 @@ class Failing:
     left: float
 
 
+@dataclass(eq=False)
 class GradientCheck:
-    """One function at one point."""
+    """One function at one point, and the judge of its gradients.
 
-    def __init__(  # noqa: PLR0913, PLR0917 (what a check needs)
-        self,
-        subject: CheckedFunction,
-        choices: np.random.Generator,
-        tolerance: float,
-        method: Method,
-        deadline: Deadline,
-        reference: CheckedFunction | None = None,
-    ) -> None:
-        """Run the function forward, and choose the judge, of the derivative of the reference if there is one."""
-        self.subject = subject
-        self.reference = reference
-        self.choices = choices
-        self.tolerance = tolerance
-        self.deadline = deadline
-        self.seeds: list[Seeds] = []
-        self.first: list[Array] = []
-        self.accumulate = "float32"
-        self.detectable: Mapping[str, float] = {}
-        self.run_twice(method)
-        changed = self.varying is not None
+    If there is a ``reference``, its derivative is the truth. Gradients of 16 bits may have been summed in the dtype
+    ``accumulate``. ``seeds`` are those so far, and ``first`` has the gradients under the first of them.
+    """
+
+    subject: CheckedFunction
+    choices: np.random.Generator
+    tolerance: float
+    method: Method
+    deadline: Deadline
+    reference: CheckedFunction | None = None
+    accumulate: str = "float32"
+    seeds: list[Seeds] = field(default_factory=list)
+    first: list[Array] = field(default_factory=list)
+    detectable: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Run the function forward, and choose the judge."""
+        self.run_twice()
+        subject, changed = self.subject, self.varying is not None
         if subject.chance.found(lambda: subject.values(subject.point), changed=changed):
-            self.run_twice(method)
+            self.run_twice()
 
-    def run_twice(self, method: Method) -> None:
+    def run_twice(self) -> None:
         """Run the function forward twice, and trace the second run."""
         subject = self.subject
         self.pullback = subject.pullback(subject.point)
         self.outputs = self.pullback.outputs
         subject.output_kinds = self.pullback.kinds
         self.reason = ""
-        self.expected_outputs = self.outputs if self.reference is None else self.slow_outputs(self.reference)
-        self._differences: DifferencesJudge | None = None
-        self.judge, traced = self.find_judge(method)
+        self.expected_outputs = self.outputs
+        if self.reference is not None:
+            slow = self.reference.pullback(self.reference.point)
+            self.pullback.precision = least_precise([self.pullback.precision, slow.precision])
+            self.expected_outputs = slow.outputs
+        self.__dict__.pop("differences", None)
+        self.judge, traced = self.find_judge()
         self.again = traced or subject.pullback(subject.point)
         self.varying = self.changed(self.again.outputs)
         if traced is not None and self.varying is not None:  # compiled code is rounded differently
             self.again = subject.pullback(subject.point)
             self.varying = self.changed(self.again.outputs)
 
-    def find_judge(self, method: Method) -> tuple[Judge, Pullback | None]:
+    def find_judge(self) -> tuple[Judge, Pullback | None]:
         """Return the judge, a certified one if the function can be traced, and the run that was traced."""
-        if method != "auto":
+        if self.method != "auto":
             return self.differences, None
-        recorder, reference = Recorder(), self.reference
+        found, reference = Trace(), self.reference
+        own = self.subject if reference is None else None
+        truth: Judge
         try:
-            traced = trace(reference or self.subject, self.expected_outputs, self.pullback.precision, recorder)
-            own = self.subject if reference is None else None
-            judge = CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance, own)
-            return judge, recorder.run if reference is None else None  # noqa: TRY300 (only reached if it is traced)
+            traced = trace(reference or self.subject, self.expected_outputs, self.pullback.precision, found)
+            truth = CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance, own)
         except Untraceable as error:
             self.reason = str(error)
-            self.pullback.precision = least_precise([self.pullback.precision, *recorder.dtypes])
-        return self.differences, recorder.run if reference is None else None
+            self.pullback.precision = least_precise([self.pullback.precision, *found.dtypes])
+            truth = self.differences
+        return truth, found.run if reference is None else None
 
-    def slow_outputs(self, reference: CheckedFunction) -> Arrays:
-        """Return the outputs of the reference, whose precision counts, too."""
-        slow = reference.pullback(reference.point)
-        self.pullback.precision = least_precise([self.pullback.precision, slow.precision])
-        return slow.outputs
-
-    @property
+    @cached_property
     def differences(self) -> DifferencesJudge:
         """The judge by differences of the function's values."""
-        if self._differences is None:
-            function = UserFunction(self.reference or self.subject, self.expected_outputs, self.pullback.precision)
-            self._differences = DifferencesJudge(function, self.choices, self.deadline.is_over)
-            self._differences.tolerance = self.tolerance
-        return self._differences
+        function = UserFunction(self.reference or self.subject, self.expected_outputs, self.pullback.precision)
+        result = DifferencesJudge(function, self.choices, self.deadline.is_over)
+        result.tolerance = self.tolerance
+        return result
+
+    def unlike_reference(self) -> str:
+        """Return how an output differs from that of the reference by more than rounding, or an empty string."""
+        outputs, reference, truth = self.outputs, self.expected_outputs, self.judge
+        if len(outputs) != len(reference):
+            return f"the function returns {len(outputs)} tensors, but the reference {len(reference)}"
+        for k, (output, slow) in enumerate(zip(outputs, reference, strict=True)):
+            if output.shape != slow.shape:
+                return f"output {k} has the shape {output.shape}, but that of the reference {slow.shape}"
+            if isinstance(truth, CertifiedJudge):
+                same = truth.trace.has_value(truth.trace.outputs[k], output)
+            else:
+                same = near(slow, output, NEARBY_TOLERANCE[self.pullback.precision])
+            if not same:
+                _, index = furthest(output, slow)
+                entry = f", entry {index}" * bool(index)
+                return f"output {k}{entry} is {float(output[index])!r}, but {float(slow[index])!r} in the reference"
+        return ""
 
     def all_seeds(self) -> Iterator[Seeds]:
         """Yield the seeds: two that weigh all outputs, then one for each output alone."""
@@ -207,10 +221,7 @@ class GradientCheck:
         bits = FORMATS[self.pullback.precision].bits // HIDING
         if rates.size and rates.max() <= 2.0**bits * rates.min():
             return tuple(None if seed is None else BACK * seed for seed in seeds)
-        scales, offset = [], 0
-        for output in self.outputs:
-            scales.append(rates[offset : offset + output.size].reshape(output.shape))
-            offset += output.size
+        scales = split(rates, tuple(np.empty(output.shape) for output in self.outputs))
         typical = float(np.exp(np.mean(np.log(rates)))) if rates.size else 1.0
         return tuple(
             None if seed is None else self.storable(seed * np.clip(typical / scale, 1 / STRETCH, STRETCH), k)
@@ -225,6 +236,9 @@ class GradientCheck:
 
     def run(self) -> GradientReport | Failing:
         """Run all checks; a wrong entry is still to be explained."""
+        unlike = "" if self.reference is None else self.unlike_reference()
+        if unlike:
+            return self.report("wrong", message=unlike)
         if self.varying is not None:
             text = f"output {self.varying} differs between two calls with the same inputs: make it repeatable first"
             return self.report("inconclusive", message=text, cause="changes")
@@ -241,13 +255,12 @@ class GradientCheck:
 
     def comparison(self) -> GradientReport | None:
         """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
-        judge = self.judge
-        if not isinstance(judge, CertifiedJudge) or not judge.low:
+        if not isinstance(self.judge, CertifiedJudge) or not self.judge.low:
             return None
-        message, self.detectable, cotangents = low_precision.compare(self, judge, self.accumulate)
+        message, self.detectable, cotangents = low_precision.compare(self, self.judge)
         if message:
             return self.report("wrong", message=message)
-        if judge.trace.large and not cotangents:
+        if self.judge.trace.large and not cotangents:
             text = "its gradients are not known, since it is at a kink or too large: raise the budget"
             return self.report("inconclusive", message=text, cause="time" if self.deadline.is_over() else "kink")
         return None
@@ -260,20 +273,16 @@ class GradientCheck:
         open_questions = tuple({(d.input, d.entry): d for _, d in found}.values())
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:
-            return self.report(
-                "inconclusive", inconclusive=open_questions[:MOST_OPEN], cause=unknown[0].cause or "noise"
-            )
+            return self.report("inconclusive", inconclusive=open_questions, cause=unknown[0].cause or "noise")
         if not self.seeds:
             text = "no gradient could be held against the truth in the time that there was: raise the budget"
             return self.report("inconclusive", message=text, cause="time")
-        return self.report("right", inconclusive=open_questions[:MOST_OPEN])
+        return self.report("right", inconclusive=open_questions)
 
     def changed(self, again: Arrays) -> int | None:
         """Return the first output that differs the second time, or None."""
-        for k, (first, second) in enumerate(zip(self.outputs, again, strict=True)):
-            if not alike(first, second):
-                return k
-        return None
+        pairs = zip(self.outputs, again, strict=True)
+        return next((k for k, (first, second) in enumerate(pairs) if not alike(first, second)), None)
 
     def check_seeds(self) -> list[tuple[Seeds, Discrepancy]]:
         """Judge the gradients of two runs, in turn, under every seed; stop at the first that is wrong."""
@@ -357,18 +366,14 @@ class GradientCheck:
 
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
         """Return the gradients, zeros for absent ones. Raises Fault if a shape or dtype is not that of the input."""
-        result = []
-        for position, gradient, primal in zip(
-            self.subject.positions, pullback.gradients(seeds), self.subject.point, strict=True
-        ):
-            if gradient is None:
-                result.append(np.zeros(primal.shape, primal.dtype))
-                continue
-            if gradient.shape != primal.shape or gradient.dtype != primal.dtype:
-                what = "shape" if gradient.shape != primal.shape else "dtype"
-                got, expected = getattr(gradient, what), getattr(primal, what)
-                name = self.subject.name_of(position)
-                raise Fault(f"the gradient of input {name} has the {what} {got}, but the input has {expected}")
+        subject, result = self.subject, []
+        for position, given, primal in zip(subject.positions, pullback.gradients(seeds), subject.point, strict=True):
+            gradient = np.zeros(primal.shape, primal.dtype) if given is None else given
+            for what in ("shape", "dtype"):
+                found, expected = getattr(gradient, what), getattr(primal, what)
+                if found != expected:
+                    name = subject.name_of(position)
+                    raise Fault(f"the gradient of input {name} has the {what} {found}, but the input has {expected}")
             result.append(gradient)
         return result
 
@@ -376,7 +381,7 @@ class GradientCheck:
         """Return a report with the facts of the whole check."""
         method: Any = self.judge.method
         entries = sum(array.size for array in self.subject.point)
-        judge = self.judge
+        truth = self.judge
         return GradientReport(
             self.subject.engine.adapter.name,
             outcome,
@@ -384,10 +389,10 @@ class GradientCheck:
             entries,
             len(self.seeds),
             self.reason,
-            judge.sees_from(entries) if isinstance(judge, CertifiedJudge) else None,
-            CHANCE_TO_MISS if method == "directions" else 0.0,
+            sees_from=truth.sees_from(entries) if isinstance(truth, CertifiedJudge) else None,
+            chance_to_miss=CHANCE_TO_MISS if method == "directions" else 0.0,
             detectable=self.detectable,
-            looked_at=len(judge.looked_at) if isinstance(judge, DifferencesJudge) and judge.open else entries,
+            looked_at=len(truth.looked_at) if isinstance(truth, DifferencesJudge) and truth.open else entries,
             **fields,
         )
 

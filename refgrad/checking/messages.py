@@ -66,22 +66,25 @@ def wrong_entry(subject: CheckedFunction, sighting: Sighting, symptoms: Symptoms
         f"  output:          {_output_text(sighting.seeds)}",
         f"  backward gives:  {discrepancy.observed!r}{', since no gradient arrives' * sighting.missing}",
         f"  the truth is:    {discrepancy.truth} ({source})",
-        f"  it is off by:    {discrepancy.error:.3g}{_relative(discrepancy)}{_explained(discrepancy)}",
+        f"  it is off by:    {discrepancy.error:.3g}{_sizes(discrepancy)}",
         f"  what to do:      {advice(discrepancy, symptoms)}",
-        "  to see it:",
-        indent(PYTHON.whole(subject.engine.adapter.setup, "\n".join(program(subject, sighting))).rstrip(), "    "),
+        _shown(subject, program(subject, sighting)),
     ]
     return "\n".join(lines)
 
 
-def _relative(discrepancy: Discrepancy) -> str:
-    relative = discrepancy.relative_error
-    return f", a relative error of {relative:.1e}" if np.isfinite(relative) else ""
+def _shown(subject: CheckedFunction, lines: Sequence[str]) -> str:
+    """Return the lines of a program, with what comes before them, as the end of a message."""
+    return "  to see it:\n" + indent(PYTHON.whole(subject.engine.adapter.setup, "\n".join(lines)).rstrip(), "    ")
 
 
-def _explained(discrepancy: Discrepancy) -> str:
-    known = np.isfinite(discrepancy.explained) and discrepancy.explained > 0
-    return f", {discrepancy.explained:.2g} times what rounding explains" if known else ""
+def _sizes(discrepancy: Discrepancy) -> str:
+    """Return the error relative to the truth and to what rounding explains, as far as these are known."""
+    relative, explained = discrepancy.relative_error, discrepancy.explained
+    text = f", a relative error of {relative:.1e}" if np.isfinite(relative) else ""
+    return text + (
+        f", {explained:.2g} times what rounding explains" if np.isfinite(explained) and explained > 0 else ""
+    )
 
 
 def _taking_part(seeds: Seeds) -> list[tuple[int, Array]]:
@@ -135,8 +138,7 @@ def program(subject: CheckedFunction, sighting: Sighting) -> list[str]:
     """Return the lines, below the imports, of a program that prints the entry of ``function``'s gradient."""
     discrepancy, seeds, point = sighting.discrepancy, sighting.seeds, sighting.point
     adapter = subject.engine.adapter
-    names = [f"x{i}" for i in range(len(subject.inputs))]
-    lines = [f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))]
+    names, lines = _inputs(subject, point)
     k, seed = _taking_part(seeds)[0]
     whole = subject.spelled(names)
     index = "" if discrepancy.entry is None or sighting.missing else _index(subject, discrepancy)
@@ -165,28 +167,33 @@ def context_program(
     The ``code`` is a statement that may replace the function, and the statements that make ``gradients`` from ``call``,
     which takes the checked inputs, ``primals`` and ``cotangents``.
     """
-    adapter = subject.engine.adapter
-    names = [f"x{i}" for i in range(len(subject.inputs))]
+    adapter, kinds = subject.engine.adapter, subject.output_kinds
+    names, lines = _inputs(subject, point)
     checked = ", ".join(names[i] for i in subject.positions)
     given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
-    kinds = subject.output_kinds
     literals = [calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), kinds[k].dtype) for k, seed in given]
     shown = "gradients"
     if discrepancy is not None:
         entry = _index(subject, discrepancy)
         shown = f"gradients[{subject.positions.index(discrepancy.input)}]{entry}.item()"
-    lines = [
-        *(f"{names[i]} = {_leaf(subject, i, point)}" for i in range(len(names))),
-        *([code[0]] if code[0] else []),
+    replacement, statements = code
+    lines += [replacement] if replacement else []
+    lines += [
         f"def call({checked}):",
         f"    outputs = {subject.spelled(names)}",
         f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in given)},",
         f"primals = [{checked}]",
         f"cotangents = [{', '.join(map(PYTHON.called, literals))}]",
-        *code[1].splitlines(),
+        *statements.splitlines(),
         f"print({shown})",
     ]
-    return "  to see it:\n" + indent(PYTHON.whole(adapter.setup, "\n".join(lines)).rstrip(), "    ")
+    return _shown(subject, lines)
+
+
+def _inputs(subject: CheckedFunction, point: Arrays) -> tuple[list[str], list[str]]:
+    """Return the names of the inputs, and the lines that make them."""
+    names = [f"x{i}" for i in range(len(subject.inputs))]
+    return names, [f"{name} = {_leaf(subject, i, point)}" for i, name in enumerate(names)]
 
 
 def _index(subject: CheckedFunction, discrepancy: Discrepancy) -> str:
@@ -217,11 +224,15 @@ def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
 
 def _literal(array: Array, otherwise: str) -> str:
     """Return NumPy code for an array, or the name ``otherwise`` for a large one."""
-    dtype = "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
     if array.size > PRINTED_ENTRIES:
         return otherwise
     text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
-    return f"np.array({text}{dtype})"
+    return f"np.array({text}{_dtype(array)})"
+
+
+def _dtype(array: Array) -> str:
+    """Return code for the dtype of an array, as the last argument of a call, unless NumPy takes it anyway."""
+    return "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
 
 
 def _seed_literal(seed: Array, kind: Kind) -> str:
@@ -231,8 +242,7 @@ def _seed_literal(seed: Array, kind: Kind) -> str:
         return _literal(as_given(seed, kind), "seed")
     weight = float(seed.flat[nonzero[0]])
     factor = "" if weight == 1 else f"{weight!r} * "
-    dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
-    return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{dtype}).reshape({seed.shape})"
+    return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{_dtype(seed)}).reshape({seed.shape})"
 
 
 def simpler_points(point: Arrays) -> Sequence[Arrays]:

@@ -143,13 +143,16 @@ class GradientReport:
         return lines + [describe_inconclusive(discrepancy) for discrepancy in self.inconclusive]
 
 
-def instead_of(report: GradientReport, **tolerances: float | None) -> GradientReport:
-    """Return the report with a line about the tolerances that the caller gave, other than None, and that are unused."""
-    given = [name for name, value in tolerances.items() if value is not None]
-    if not given:
-        return report
-    unused = f"{', '.join(given)} not used: the gradient was {HOW[report.method]}, within what rounding explains"
-    return replace(report, message=f"{report}\n{unused}")
+def answered(report: GradientReport, *, raise_exception: bool = True, **tolerances: float | None) -> bool:
+    """Return the answer of a checker with the name and the arguments of another library's.
+
+    Raise an error if the gradient is not right, with a line about the tolerances other than None, which are not used.
+    """
+    if raise_exception and not report:
+        names = ", ".join(name for name, value in tolerances.items() if value is not None)
+        unused = f"\n{names} not used: the gradient was {HOW[report.method]}, within what rounding explains"
+        raise GradientError.of(replace(report, message=f"{report}{unused}") if names else report)
+    return bool(report)
 
 
 def unsupported(engine: str, why: str, raised: BaseException | None = None) -> GradientReport:

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from refgrad import check_gradients
-from refgrad.checking import CAUSES
-from refgrad.checking.gradients import FAILED
+from refgrad.checking import CAUSES, FAILED
 
 Function = Callable[..., Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.gradients import FAILED
+from refgrad.checking import FAILED
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from tests.checking.operator_functions import function_of

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from refgrad import GradientError, check_gradients
-from refgrad.checking import InconclusiveError
+from refgrad.checking import FAILED, InconclusiveError
 from refgrad.checking.check import GradientCheck
-from refgrad.checking.gradients import FAILED
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 

@@ -6,7 +6,7 @@ A context is code of PyTorch or JAX from ``specs/contexts``, which is run by the
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from refgrad.checking.check import GradientCheck
+from refgrad.checking.check import OWN_SEEDS, GradientCheck
 from refgrad.checking.contexts.variants import PLAIN, Expect, Mismatch, PlainCall, Variant, merged
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.modes import forward_report
@@ -25,9 +25,6 @@ from refgrad.specification import specs_directory
 
 Contexts: TypeAlias = Literal["cheap", "all"] | Collection[str]
 """The cheap contexts, all, or some by name."""
-
-MOST_SINGLE = 4
-"""Largest number of inputs, or of outputs, that are each treated differently from the others."""
 
 MOST_PAIRS = 2
 """Largest number of pairs of inputs that are given as one tensor."""
@@ -43,68 +40,60 @@ class Layout:
     axes: Sequence[int]
     equal: str = ""
 
-    def fitting(self, shapes: Sequence[tuple[int, ...]]) -> list[int]:
-        """Return the numbers of the shapes that have this layout."""
-        return [n for n, shape in enumerate(shapes) if len(shape) in self.axes and prod(shape) > 1]
-
-    def of(self, tensor: str, shape: tuple[int, ...]) -> str:
-        """Return code for a tensor of a shape in this layout."""
-        return self.code.format(x=tensor, shape=shape)
-
 
 SUBSETS = "subsets"
 """Group of variants that are each merged with those of the offset layout."""
 
-INPUT = ("input {}", "inputs {}")
-COTANGENT = ("the cotangent of output {}", "the cotangents of outputs {}")
+INPUT, COTANGENT = "input{s}", "the cotangent{s} of output{s}"
 
 
-def _sentence(forms: tuple[str, str], names: Sequence[str], state: str) -> str:
+def _sentence(what: str, names: Sequence[str], state: str) -> str:
     """Return that one or several inputs or cotangents are in some state."""
-    form, verb = (forms[0], "is") if len(names) == 1 else (forms[1], "are")
-    return f"{form.format(' and '.join(names))} {verb} {state}"
+    ending, verb = ("", "is") if len(names) == 1 else ("s", "are")
+    return f"{what.format(s=ending)} {' and '.join(names)} {verb} {state}"
 
 
-def _together(numbers: Sequence[int], make: Callable[[Sequence[int]], Variant]) -> Iterator[Variant]:
-    """Yield the variant for all numbers at once, if there are any, with those for each of them as parts."""
-    if numbers:
-        single = numbers[:MOST_SINGLE] if len(numbers) > 1 else ()
-        yield replace(make(numbers), parts=tuple(partial(make, [n]) for n in single))
+def _in_layouts(
+    shapes: Sequence[tuple[int, ...]], layouts: Iterable[Layout], make: Callable[[Layout, Sequence[int]], Variant]
+) -> Iterator[Variant]:
+    """Yield the variant for all arrays that have a layout, with those for each of some of them as parts."""
+    for layout in layouts:
+        numbers = [n for n, shape in enumerate(shapes) if len(shape) in layout.axes and prod(shape) > 1]
+        if numbers:
+            single = numbers[:OWN_SEEDS] if len(numbers) > 1 else ()
+            yield replace(make(layout, numbers), parts=tuple(partial(make, layout, [n]) for n in single))
 
 
 def cotangent_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield cotangents with other layouts in memory."""
-    for layout in table.layouts:
 
-        def variant(numbers: Sequence[int], layout: Layout = layout) -> Variant:
-            lines = [f"cotangents[{n}] = {layout.of(f'cotangents[{n}]', plain.output_shapes[n])}\n" for n in numbers]
-            seeds = list(plain.seeds)
-            for n in numbers if layout.equal else ():
-                seed: Any = seeds[plain.seeded[n]]
-                first = (0,) * len(plain.output_shapes[n])
-                seeds[plain.seeded[n]] = np.broadcast_to(seed[first], seed.shape).copy()
-            where = _sentence(COTANGENT, [str(plain.seeded[n]) for n in numbers], layout.name)
-            changed = seeds if layout.equal else None
-            return Variant(where=where, before="".join(lines), seeds=changed, group=layout.group)
+    def make(layout: Layout, numbers: Sequence[int]) -> Variant:
+        lines = [
+            f"cotangents[{n}] = {layout.code.format(x=f'cotangents[{n}]', shape=plain.output_shapes[n])}\n"
+            for n in numbers
+        ]
+        seeds: list[Any] = list(plain.seeds)
+        for n in numbers if layout.equal else ():
+            k, first = plain.seeded[n], (0,) * len(plain.output_shapes[n])
+            seeds[k] = np.broadcast_to(seeds[k][first], seeds[k].shape).copy()
+        where = _sentence(COTANGENT, [str(plain.seeded[n]) for n in numbers], layout.name)
+        return Variant(where=where, before="".join(lines), seeds=seeds if layout.equal else None, group=layout.group)
 
-        if layout.equal != "rows":
-            yield from _together(layout.fitting(plain.output_shapes), variant)
+    return _in_layouts(plain.output_shapes, (each for each in table.layouts if each.equal != "rows"), make)
 
 
 def input_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield inputs with other layouts in memory."""
-    for layout in table.layouts:
 
-        def variant(numbers: Sequence[int], layout: Layout = layout) -> Variant:
-            where = _sentence(INPUT, [plain.names[n] for n in numbers], layout.name)
-            if layout.equal:
-                return _with_equal_rows(plain, numbers, where, layout)
-            code = {n: layout.of(f"primals[{n}].detach()", plain.shapes[n]) for n in numbers}
-            lines = [f"primals[{n}] = {each}.requires_grad_()\n" for n, each in code.items()]
-            return Variant(where=where, setup="".join(lines), group=layout.group)
+    def make(layout: Layout, numbers: Sequence[int]) -> Variant:
+        where = _sentence(INPUT, [plain.names[n] for n in numbers], layout.name)
+        if layout.equal:
+            return _with_equal_rows(plain, numbers, where, layout)
+        code = {n: layout.code.format(x=f"primals[{n}].detach()", shape=plain.shapes[n]) for n in numbers}
+        lines = [f"primals[{n}] = {each}.requires_grad_()\n" for n, each in code.items()]
+        return Variant(where=where, setup="".join(lines), group=layout.group)
 
-        if layout.equal != "entries":
-            yield from _together(layout.fitting(plain.shapes), variant)
+    return _in_layouts(plain.shapes, (each for each in table.layouts if each.equal != "entries"), make)
 
 
 def _with_equal_rows(plain: PlainCall, numbers: Sequence[int], where: str, layout: Layout) -> Variant:
@@ -118,20 +107,22 @@ def _with_equal_rows(plain: PlainCall, numbers: Sequence[int], where: str, layou
             gradients[n][...] = 0
             gradients[n][0] = total
 
-    inputs = {n: layout.of("{}", plain.shapes[n]) for n in numbers}
-    source = f"{PLAIN} with equal rows, summed over them"
-    changes: dict[str, Any] = {"point": tuple(point), "expect": (summed,), "source": source}
-    return Variant(where=where, inputs=inputs, group=layout.group, **changes)
+    return Variant(
+        where=where,
+        inputs={n: layout.code.format(x="{}", shape=plain.shapes[n]) for n in numbers},
+        point=tuple(point),
+        expect=(summed,),
+        source=f"{PLAIN} with equal rows, summed over them",
+        group=layout.group,
+    )
 
 
 def subsets(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield calls in which some inputs are constants."""
     count = len(plain.shapes)
-    single = range(min(count, MOST_SINGLE) if count > 1 else 0)
-    chosen = [[n] for n in single]
-    if count > len(INPUT):
-        chosen += [[n for n in range(count) if n != each] for each in single]
-    for constants in chosen:
+    single = range(min(count, OWN_SEEDS) if count > 1 else 0)
+    others = [[n for n in range(count) if n != each] for each in single]
+    for constants in [*([n] for n in single), *(others if count > 2 else ())]:  # noqa: PLR2004 (of two, either is alone)
         rest = [plain.names[n] for n in range(count) if n not in constants]
         if len(rest) == 1:
             where = f"input {rest[0]} is the only one that requires a gradient"
@@ -170,22 +161,22 @@ def one_given_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
 def unused_outputs(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield calls in which one of several outputs is not used, so that its cotangent is undefined."""
     del table
-    for n, k in enumerate(plain.seeded[:MOST_SINGLE] if len(plain.seeded) > 1 else ()):
+    for n, k in enumerate(plain.seeded[:OWN_SEEDS] if len(plain.seeded) > 1 else ()):
         seeds = [np.zeros_like(seed) if j == k and seed is not None else seed for j, seed in enumerate(plain.seeds)]
         before = f"outputs = [*outputs]\noutputs[{n}] = torch._C._functions.UndefinedGrad()(outputs[{n}])\n"
         yield Variant(where=f"output {k} is not used", before=before, seeds=seeds)
 
 
-def _zeros(_: Arrays, gradients: list[Array]) -> None:
-    for gradient in gradients:
-        gradient[...] = 0
+def _by_code(code: str) -> Expect:
+    """Return what evaluates code for the gradient that is expected of each input ``x`` from its plain ``gradient``."""
+
+    def change(point: Arrays, gradients: list[Array]) -> None:
+        pairs = zip(point, gradients, strict=True)
+        gradients[:] = [eval(code, {"x": x, "gradient": gradient}) for x, gradient in pairs]
+
+    return change
 
 
-def _accumulated(point: Arrays, gradients: list[Array]) -> None:
-    gradients[:] = [x + 2 * gradient for x, gradient in zip(point, gradients, strict=True)]
-
-
-EXPECT: Mapping[str, Expect] = MappingProxyType({"zeros": _zeros, "accumulated": _accumulated})
 VARIANTS: Mapping[str, Callable[[PlainCall, Table], Iterator[Variant]]] = MappingProxyType({
     "cotangent layouts": cotangent_layouts,
     "input layouts": input_layouts,
@@ -244,7 +235,7 @@ def tables() -> Mapping[str, Table]:
 def _context(row: dict[str, Any]) -> Context:
     own = {key: row.pop(key) for key in ("name", "cheap", "any_rules", "keeps_draws") if key in row}
     if "expect" in row:
-        row["expect"] = (EXPECT[row["expect"]],)
+        row["expect"] = (_by_code(row["expect"]),)
     return Context(code=row, **own)
 
 

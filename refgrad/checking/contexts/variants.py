@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.check import Fault, GradientCheck
+from refgrad.checking.check import STRETCH, Fault, GradientCheck
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, furthest, half_digits, near
 from refgrad.checking.messages import context_program
-from refgrad.checking.modes import first_line
-from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
+from refgrad.checking.modes import first_line, only_checked
+from refgrad.checking.subject import Seeds, SideEffectError
 from refgrad.native.observation import Raised
 from refgrad.oracles import Discrepancy
 from refgrad.scenario.formats import FORMATS
@@ -26,15 +26,8 @@ from refgrad.scenario.formats import FORMATS
 ULPS = 64
 """Difference, in units in the last place of the largest entry, that is rounding without further judgement."""
 
-STEEP = 2.0**10
-"""Largest factor between the gradients at another point and at the given one: beyond it, rounding decides."""
-
-COARSE = 0.25
-"""Largest error of a gradient in a coarser dtype, relative to the largest entry."""
-
 REFUSAL = r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"
 """Pattern of messages that refuse memory that is not contiguous."""
-
 
 Expect = Callable[[Arrays, list[Array]], None]
 """Function of a point that changes the gradients of the plain call to those that are expected in a context."""
@@ -53,7 +46,7 @@ class Variant:
     ``wrap`` is an expression that replaces the ``function`` of the user. ``seeds`` and ``point`` are those of the plain
     call if they are not given, and ``expect`` makes the expected gradients from those of a plain call there; ``source``
     describes these, and ``coarser`` is True if they are rounded to another dtype. Variants with the same ``group`` are
-    run in one call, and then one by one if that is wrong. ``parts`` make variants that this one consists of, or None.
+    run in one call, and then one by one if that is wrong. ``parts`` make the variants that this one consists of.
     """
 
     where: str
@@ -72,7 +65,7 @@ class Variant:
     source: str = PLAIN
     coarser: bool = False
     group: str = ""
-    parts: tuple[Callable[[], Variant | None], ...] = ()
+    parts: tuple[Callable[[], Variant], ...] = ()
 
     @property
     def has_truth(self) -> bool:
@@ -89,22 +82,23 @@ def merged(variants: Sequence[Variant]) -> Variant:
     """Return the variant that differs from the plain call as all of these do."""
     if len(variants) == 1:
         return variants[0]
-    joined: dict[str, Any] = {
-        name: "".join(getattr(v, name) for v in variants) for name in ("setup", "around", "before")
-    }
-    first: dict[str, Any] = {
-        name: next((x for v in variants if (x := getattr(v, name)) is not None), None) for name in ("seeds", "point")
-    }
+
+    def joined(name: str) -> str:
+        return "".join(getattr(v, name) for v in variants)
+
     return Variant(
         where=" and ".join(v.where for v in variants),
         inputs=dict(ChainMap(*(dict(v.inputs) for v in variants))),
         constants=dict(ChainMap(*(dict(v.constants) for v in variants))),
+        setup=joined("setup"),
+        around=joined("around"),
+        before=joined("before"),
         times=max(v.times for v in variants),
+        seeds=next((v.seeds for v in variants if v.seeds is not None), None),
+        point=next((v.point for v in variants if v.point is not None), None),
         expect=tuple(each for v in variants for each in v.expect),
         source=next((v.source for v in variants if v.source != PLAIN), PLAIN),
         parts=tuple(partial(merged, [v]) for v in variants),
-        **joined,
-        **first,
     )
 
 
@@ -128,21 +122,16 @@ class PlainCall:
     def __init__(self, check: GradientCheck, forward: str, backward: str) -> None:
         """Take the first call of a check, and the code of a forward and of a backward."""
         self.plain_forward, self.plain_backward = forward, backward
-        self.check = check
-        self.subject = check.subject
-        self.library = check.subject.library
-        self.seeds = check.seeds[0]
-        self.gradients: Sequence[Array] = check.first
-        self.precision = check.pullback.precision
+        self.check, self.subject, self.library = check, check.subject, check.subject.library
+        self.seeds, self.gradients, self.precision = check.seeds[0], check.first, check.pullback.precision
         self.seeded = [k for k, _ in _with_seed(self.seeds)]
         self.names = [self.subject.name_of(position) for position in self.subject.positions]
-        self.shapes = [tuple(leaf.shape) for leaf in check.pullback.leaves]
-        self.output_shapes = [tuple(check.pullback.tensors[k].shape) for k in self.seeded]
+        leaves, outputs = check.pullback.leaves, [check.pullback.tensors[k] for k in self.seeded]
+        self.shapes, self.output_shapes = ([tuple(x.shape) for x in tensors] for tensors in (leaves, outputs))
         self.recorded: dict[str, Any] = {}
         """Names after the plain forward, which several backwards share."""
-        if hasattr(check.pullback.leaves[0], "grad"):
-            outputs = [check.pullback.tensors[k] for k in self.seeded]
-            names = {"primals": check.pullback.leaves, "outputs": outputs, "call": self.call_of(self.subject)}
+        if hasattr(leaves[0], "grad"):
+            names = {"primals": leaves, "outputs": outputs, "call": only_checked(self.subject, self.seeded)}
             self.recorded = self.subject.engine.namespace | names
 
     @cached_property
@@ -158,22 +147,22 @@ class PlainCall:
         own = "BackwardCFunction"
         return not self.recorded or any(own in {base.__name__ for base in node.__mro__} for node in self.nodes)
 
-    @cached_property
-    def backward(self) -> str:
-        """Code of the plain backward. That of a reentrant checkpoint adds to all leaves."""
-        reentrant = any("CheckpointFunction" in node.__name__ for node in self.nodes)
-        return self.plain_backward.replace(", inputs=primals", "") if reentrant else self.plain_backward
-
     def code(self, variant: Variant) -> tuple[str, str, str]:
-        """Return the code of a variant: the forward, what is done before the backward, and the backward."""
-        each = (
-            variant.constants.get(n, "{}").format(variant.inputs.get(n, "{}").format(f"primals[{n}]"))
-            for n in range(len(self.shapes))
-        )
-        forward = variant.forward or self.plain_forward.format(", ".join(each))
+        """Return the code of a variant: the forward, what is done before the backward, and the backward.
+
+        The backward of a reentrant checkpoint adds to all leaves.
+        """
+        inputs = (variant.inputs.get(n, "{}").format(f"primals[{n}]") for n in range(len(self.shapes)))
+        given = (variant.constants.get(n, "{}").format(code) for n, code in enumerate(inputs))
+        forward = variant.forward or self.plain_forward.format(", ".join(given))
         around = f"{variant.around}\n    " if variant.around else ""
-        backward = variant.backward or "\n".join([self.backward] * variant.times)
-        return f"{variant.setup}{around}{forward}", variant.before, backward
+        reentrant = any("CheckpointFunction" in node.__name__ for node in self.nodes)
+        plain = self.plain_backward.replace(", inputs=primals", "") if reentrant else self.plain_backward
+        return (
+            f"{variant.setup}{around}{forward}",
+            variant.before,
+            variant.backward or "\n".join([plain] * variant.times),
+        )
 
     def at(self, variant: Variant) -> list[Array] | None:
         """Return the gradients of a plain call under the seeds and at the point of a variant.
@@ -187,20 +176,8 @@ class PlainCall:
         except (SubjectError, SideEffectError, UnsupportedError, Fault):
             return None
         finite = all(np.isfinite(array).all() for array in (*pullback.outputs, *gradients))
-        largest = STEEP * max(*map(_largest, self.gradients), 1.0)
+        largest = STRETCH * max(*map(_largest, self.gradients), 1.0)
         return gradients if finite and max(map(_largest, gradients)) <= largest else None
-
-    def call_of(self, subject: CheckedFunction) -> Callable[..., tuple[Any, ...]]:
-        """Return the function of the checked inputs that returns the outputs with a cotangent."""
-
-        def call(*primals: Any) -> tuple[Any, ...]:
-            try:
-                outputs = subject.applied(*primals)
-            except SubjectError as error:  # checkpoints know the exceptions that they end a call with
-                raise error.__cause__ or error from error
-            return tuple(outputs[k] for k in self.seeded)
-
-        return call
 
     def forward(self, variant: Variant, code: str) -> dict[str, Any]:
         """Run the forward of a variant, and return the names that its backward uses. Raises Refused."""
@@ -214,8 +191,7 @@ class PlainCall:
             subject = copy(subject)
             subject.function = eval(variant.wrap, names | {"function": subject.function})
         arguments = subject.arguments(subject.point)
-        names["primals"] = [arguments[i] for i in subject.positions]
-        names["call"] = self.call_of(subject)
+        names |= {"primals": [arguments[i] for i in subject.positions], "call": only_checked(subject, self.seeded)}
         try:
             exec(_compiled(code), names)
         except Exception as error:  # a function may refuse a context
@@ -229,7 +205,7 @@ class PlainCall:
         tolerance = NEARBY_TOLERANCE[self.precision]
         for k, output in zip(self.seeded, outputs, strict=True):
             value, expected = self.library.read(output), self.check.outputs[k]
-            if not _same(value, expected) and (value.shape != expected.shape or not near(expected, value, tolerance)):
+            if value.shape != expected.shape or not (_same(value, expected) or near(expected, value, tolerance)):
                 raise Refused(f"output {k} is not the one of the plain call")
 
     def run(self, variant: Variant) -> Sequence[Array | None]:
@@ -271,43 +247,40 @@ class PlainCall:
         if all(map(_same, results, expected)):
             return
         sizes = [max(_largest(a), _largest(b)) for a, b in zip(plain, expected, strict=True)]
-        half = COARSE if variant.coarser else float(2.0 ** -(FORMATS[self.precision].bits // 2))
-        tight = min(ULPS * FORMATS[self.precision].unit, half) if variant.has_truth else half
-        if all(_within(f, g, tight * size) for f, g, size in zip(results, expected, sizes, strict=True)):
+
+        def within(tolerance: float) -> bool:
+            return all(_within(f, g, tolerance * size) for f, g, size in zip(results, expected, sizes, strict=True))
+
+        half = NEARBY_TOLERANCE["bfloat16"] if variant.coarser else half_digits(self.precision)
+        if within(min(ULPS * FORMATS[self.precision].unit, half) if variant.has_truth else half):
             return
         judged = self.check.judged(variant.seeds or self.seeds, results) if variant.has_truth else []
         if variant.has_truth and not judged:
             return
-        allowed = 0.0 if any(each.failing for each in judged) else half
-        if not all(_within(f, g, allowed * size) for f, g, size in zip(results, expected, sizes, strict=True)):
+        if not within(0.0 if any(each.failing for each in judged) else half):
             raise self.failure(variant, [g is None for g in gradients], results, expected)
 
-    def outcome(self, variant: Variant) -> Mismatch | Refused | None:
-        """Return why a variant is wrong or refused, or None if it has the gradients that are expected."""
+    def unlike(self, variant: Variant) -> Iterator[tuple[Variant, Mismatch | Refused]]:
+        """Yield the variant if it is wrong or refused, or those of its parts that are, the wrong ones first."""
+        outcome: Mismatch | Refused | None = None
         try:
             self.compare(variant)
         except (Mismatch, Refused) as error:
-            return error
-        return None
-
-    def unlike(self, variant: Variant) -> list[tuple[Variant, Mismatch | Refused]]:
-        """Return the variant if it is wrong or refused, or those of its parts that are, the wrong ones first."""
-        outcome = self.outcome(variant)
+            outcome = error
         if outcome is None:
-            return []
-        parts = (make() for make in variant.parts)
-        results = [pair for part in parts if part is not None for pair in self.unlike(part)]
+            return
+        results = [pair for make in variant.parts for pair in self.unlike(make())]
         if not results or (isinstance(outcome, Mismatch) and all(isinstance(each, Refused) for _, each in results)):
             results.append((variant, outcome))
-        return sorted(results, key=lambda pair: isinstance(pair[1], Refused))
+        yield from sorted(results, key=lambda pair: isinstance(pair[1], Refused))
 
     def failure(
         self, variant: Variant, missing: Sequence[bool], results: Sequence[Array], expected: Sequence[Array]
     ) -> Mismatch:
         """Return the mismatch with the entry that is the furthest from the expected one."""
-        furthest = [_furthest(g, e) for g, e in zip(results, expected, strict=True)]
-        n = max(range(len(furthest)), key=lambda n: furthest[n][0])
-        index = furthest[n][1]
+        distances = list(map(furthest, results, expected))
+        n = max(range(len(distances)), key=lambda n: distances[n][0])
+        index = distances[n][1]
         observed, right = float(results[n][index]), float(expected[n][index])
         discrepancy = Discrepancy("wrong", self.subject.positions[n], index, observed, right, right, repr(right))
         where = f"input {self.names[n]}{f', entry {index}' * bool(index)}"
@@ -356,13 +329,3 @@ def _within(value: Array, expected: Array, allowed: float) -> bool:
     return value.shape == expected.shape and bool(
         np.all((np.abs(value - expected) <= allowed) | ~np.isfinite(expected))
     )
-
-
-def _furthest(value: Array, expected: Array) -> tuple[float, tuple[int, ...]]:
-    """Return the largest difference, infinite if an entry is not finite, and its index."""
-    if not expected.size:
-        return -1.0, ()
-    differences = np.where(np.isfinite(expected), np.abs(value - expected).astype(np.float64), 0.0)
-    differences[~np.isfinite(differences)] = np.inf
-    index = np.unravel_index(int(np.argmax(differences)), differences.shape)
-    return float(differences[index]), tuple(map(int, index))

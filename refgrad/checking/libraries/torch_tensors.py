@@ -5,9 +5,9 @@ PyTorch itself is taken from its adapter: nothing here imports it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,7 @@ class TorchTensors(TensorLibrary):
         self.direct = True
         self.conjugates = False
         self.counts_floats = False
-        self.own_source = Source(self._generator_state, self._set_generator_state)
-        self.halves = frozenset({self.torch.bfloat16, self.torch.float16})
+        self.halves = {self.torch.bfloat16: "bfloat16", self.torch.float16: "float16"}
         self.plain: dict[Any, Kind] = {}
         """Kinds of tensors whose memory is in order, by dtype."""
 
@@ -112,13 +111,12 @@ class TorchTensors(TensorLibrary):
         """Return a module as a function of its parameters, too. Its writes to buffers are discarded."""
         if not isinstance(function, self.torch.nn.Module):
             return function
-        module = function
 
         def functional(*arguments: Any) -> Any:
             given = arguments[: len(arguments) - len(names)]
-            state = {name: buffer.clone() for name, buffer in module.named_buffers()}
+            state = {name: buffer.clone() for name, buffer in function.named_buffers()}
             state.update(zip(names, arguments[len(given) :], strict=True))
-            return self.torch.func.functional_call(module, state, given)
+            return self.torch.func.functional_call(function, state, given)
 
         return functional
 
@@ -126,25 +124,18 @@ class TorchTensors(TensorLibrary):
         """Return code that calls a module with other parameters, given both as code."""
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
 
-    def _generator_state(self) -> Array:
-        return self.torch.get_rng_state().numpy()  # type: ignore[no-any-return]
-
-    def _set_generator_state(self, state: Array) -> None:
-        self.torch.set_rng_state(self.torch.from_numpy(state))
-
     def sources(self) -> tuple[Source, ...]:
         """Return the generators of PyTorch, NumPy and Python."""
-        return self.own_source, *super().sources()
+        torch = self.torch
+        own = Source(lambda: torch.get_rng_state().numpy(), lambda state: torch.set_rng_state(torch.from_numpy(state)))
+        return own, *super().sources()
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
         """Return the dtypes of the gradients that pass through the graph of some outputs."""
         del subject
-        dtypes = set()
-        for node, number in self.nodes(tensors):
-            metadata = getattr(node, "_input_metadata", ())  # float32 for an output without gradient
-            if number < len(metadata):
-                dtypes.add(metadata[number].dtype)
-        return {self._plain(dtype).dtype for dtype in dtypes}
+        pairs = ((getattr(node, "_input_metadata", ()), number) for node, number in self.nodes(tensors))
+        dtypes = {metadata[number].dtype for metadata, number in pairs if number < len(metadata)}
+        return {self._plain(dtype).dtype for dtype in dtypes}  # float32 for an output without gradient
 
     def nodes(self, tensors: Sequence[Any]) -> Iterator[tuple[Any, int]]:
         """Yield the nodes of the graph of some outputs, each with the number of its output that is used."""
@@ -170,7 +161,7 @@ class TorchTensors(TensorLibrary):
 
     def rerounded(self, change: Change) -> AbstractContextManager[Any]:
         """Return a context in which ``change`` is called for each rounded result of 16 bits."""
-        return rerounding_mode(self.torch)(change)  # type: ignore[no-any-return]
+        return operator_mode(self.torch, RoundedResults(self, change).run)  # type: ignore[no-any-return]
 
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Return outputs and their tangents by forward mode. Raises UnsupportedError if there is none."""
@@ -186,17 +177,12 @@ class TorchTensors(TensorLibrary):
 
     def gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
         """Return the gradients of the leaves, by a backward if there is a reentrant checkpoint."""
+        grad = self.torch.autograd.grad
         try:
-            found: Sequence[Any] = self.torch.autograd.grad(
-                tensors, leaves, seeds, retain_graph=True, allow_unused=True
-            )
+            return grad(tensors, leaves, seeds, retain_graph=True, allow_unused=True)  # type: ignore[no-any-return]
         except RuntimeError as error:
             if "torch.utils.checkpoint" not in str(error):
                 raise
-            return self._by_backward(tensors, leaves, seeds)
-        return found
-
-    def _by_backward(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
         self.torch.autograd.backward(tensors, seeds, retain_graph=True)
         found = [leaf.grad for leaf in leaves]
         for leaf in leaves:
@@ -218,19 +204,54 @@ class TorchTensors(TensorLibrary):
 
     def batched_gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
         """Return gradients for a batch of seeds, by vmap."""
-        found: Sequence[Any] = self.torch.autograd.grad(
-            tensors, leaves, seeds, retain_graph=True, allow_unused=True, is_grads_batched=True
-        )
-        return found
+        options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
+        return self.torch.autograd.grad(tensors, leaves, seeds, **options)  # type: ignore[no-any-return]
 
-    def batch(self, seeds: Sequence[Any]) -> Any:
-        """Return seeds stacked along a first axis."""
-        return self.torch.stack(list(seeds))
+
+Run = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Any]
+"""Function that runs a function or an operator of PyTorch with its arguments and its keywords."""
+
+
+def operator_mode(torch: Any, run: Run) -> Any:
+    """Return a mode in which a function runs each operator below autograd and autocast."""
+    return _mode(torch.utils._python_dispatch.TorchDispatchMode)(run)  # noqa: SLF001 (it has no public name)
+
+
+def function_mode(torch: Any, run: Run) -> Any:
+    """Return a mode in which a function runs each function and method of PyTorch that Python calls."""
+    return _mode(torch.overrides.TorchFunctionMode)(run)
 
 
 @cache
-def raised_mode(torch: Any) -> type:
-    """Return the class of modes in which every operator computes in float64, whatever precision it is asked for."""
+def _mode(base: Any) -> Any:
+    """Return the class of modes that call a function."""
+
+    class CallMode(base):  # type: ignore[misc]
+        """Passes calls to the function."""
+
+        supports_higher_order_operators = True
+
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """Return False: to hide each call from the compiler takes longer than most functions."""
+            return False
+
+        def __init__(self, run: Run) -> None:
+            super().__init__()
+            self.run = run
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            return self.run(func, args, kwargs or {})
+
+        __torch_function__ = __torch_dispatch__
+
+    return CallMode
+
+
+@cache
+def raised_mode(torch: Any) -> Callable[[], Any]:
+    """Return what makes a mode in which every operator computes in float64, whatever precision it is asked for."""
     real = (torch.float32, torch.float16, torch.bfloat16)
     higher = {**dict.fromkeys(real, torch.float64), torch.complex64: torch.complex128}
 
@@ -243,55 +264,44 @@ def raised_mode(torch: Any) -> type:
             return type(value)(raised(item) for item in value)
         return value
 
-    class HigherPrecision(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
-        """Intercepts each operator below autograd and autocast."""
+    def run(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        first = 1 if function._schema.is_mutable else 0  # noqa: SLF001 (PyTorch's own modes use it)
+        others = (raised(argument) for argument in arguments[first:])
+        return function(*arguments[:first], *others, **{name: raised(value) for name, value in keywords.items()})
 
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            del types
-            first = 1 if func._schema.is_mutable else 0  # noqa: SLF001 (PyTorch's own modes use it)
-            arguments = (*args[:first], *(raised(argument) for argument in args[first:]))
-            return func(*arguments, **{name: raised(value) for name, value in (kwargs or {}).items()})
-
-    return HigherPrecision
+    return partial(operator_mode, torch, run)
 
 
-@cache
-def rerounding_mode(torch: Any) -> type:
-    """Return the class of modes in which the rounded results of operators may be changed."""
-    halves = {torch.bfloat16: "bfloat16", torch.float16: "float16"}
+class RoundedResults:
+    """Runs operators of PyTorch, and passes their rounded results of 16 bits to a function."""
 
-    class RoundedResults(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
-        """Passes the results of 16 bits to a function, each with its number."""
+    def __init__(self, tensors: TorchTensors, change: Change) -> None:
+        """Remember no sums."""
+        self.torch, self.halves, self.change = tensors.torch, tensors.halves, change
+        self.additions: dict[int, tuple[Any, int]] = {}
 
-        def __init__(self, change: Change) -> None:
-            super().__init__()
-            self.change = change
-            self.additions: dict[int, tuple[Any, int]] = {}
+    def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+        """Return the results of an operator, which may be changed."""
+        result = function(*arguments, **keywords)
+        for tensor in result if isinstance(result, list | tuple) else (result,):
+            dtype = self.halves.get(getattr(tensor, "dtype", None), "")
+            if dtype and self.rounds(function._schema, arguments, tensor):  # noqa: SLF001 (PyTorch's own modes use it)
+                bits = tensor.detach().view(self.torch.int16)
+                array = bits.numpy(force=True).copy()
+                self.change(dtype, array)
+                bits.copy_(self.torch.from_numpy(array))
+        return result
 
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            del types
-            result = func(*args, **(kwargs or {}))
-            for tensor in result if isinstance(result, list | tuple) else (result,):
-                dtype = halves.get(getattr(tensor, "dtype", None), "")
-                if dtype and self.rounds(func._schema, args, tensor):  # noqa: SLF001 (PyTorch's own modes use it)
-                    bits = tensor.detach().view(torch.int16)
-                    array = bits.numpy(force=True).copy()
-                    self.change(dtype, array)
-                    bits.copy_(torch.from_numpy(array))
-            return result
-
-        def rounds(self, schema: Any, arguments: Any, result: Any) -> bool:
-            """Return True if an operator rounded its result."""
-            name = schema.name.partition("::")[2].removesuffix("_")
-            views = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
-            if views or name in EXACT or not result.numel():
-                return False
-            if name in {"_to_copy", "copy"}:
-                return arguments[-1].dtype not in halves
-            if name not in {"add", "sub"}:
-                return True
-            before = max(self.additions.get(id(each), (None, 0))[1] for each in arguments)
-            self.additions[id(result)] = result, before + 1
-            return before < LONGEST_SUM
-
-    return RoundedResults
+    def rounds(self, schema: Any, arguments: Any, result: Any) -> bool:
+        """Return True if an operator rounded its result."""
+        name = schema.name.partition("::")[2].removesuffix("_")
+        views = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
+        if views or name in EXACT or not result.numel():
+            return False
+        if name in {"_to_copy", "copy"}:
+            return arguments[-1].dtype not in self.halves
+        if name not in {"add", "sub"}:
+            return True
+        before = max(self.additions.get(id(each), (None, 0))[1] for each in arguments)
+        self.additions[id(result)] = result, before + 1
+        return before < LONGEST_SUM

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import islice
+from operator import setitem
 from types import MappingProxyType
 from typing import Any
 
@@ -38,21 +40,21 @@ def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
     leaves = tuple(leaf for tree in trees for leaf in tree.leaves)
     places = tuple(name + place for name, tree in zip(names, trees, strict=True) for place in tree.places)
 
-    def build(given: Sequence[Any]) -> Any:
-        made, start = [], 0
-        for tree in trees:
-            made.append(tree.build(given[start : start + len(tree.leaves)]))
-            start += len(tree.leaves)
-        return join(made)
+    def shared(given: Sequence[Any]) -> Iterator[tuple[Tree, Sequence[Any]]]:
+        """Yield each part with its own of the given leaves."""
+        remaining = iter(given)
+        return ((tree, list(islice(remaining, len(tree.leaves)))) for tree in trees)
 
     def spelled(given: Sequence[str]) -> list[str]:
-        made, start = [], 0
-        for tree in trees:
-            made.append(tree.code(given[start : start + len(tree.leaves)]))
-            start += len(tree.leaves)
-        return made
+        return [tree.code(own) for tree, own in shared(given)]
 
-    return Tree(leaves, places, build, lambda given: _code(value, names, spelled(given)), spelled)
+    return Tree(
+        leaves,
+        places,
+        lambda given: join([tree.build(own) for tree, own in shared(given)]),
+        lambda given: _code(value, names, spelled(given)),
+        spelled,
+    )
 
 
 def _parts(value: Any) -> tuple[list[str], list[Any], Callable[[list[Any]], Any]] | None:
@@ -61,11 +63,11 @@ def _parts(value: Any) -> tuple[list[str], list[Any], Callable[[list[Any]], Any]
         return [f"[{i}]" for i in range(len(value))], list(value), lambda made: _sequence(value, made)
     if isinstance(value, Mapping):
         keys = list(value)
-        return [f"[{key!r}]" for key in keys], list(value.values()), lambda made: _mapping(value, keys, made)
+        return [f"[{key!r}]" for key in keys], list(value.values()), lambda made: _filled(value, keys, made, setitem)
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         parts = [getattr(value, name) for name in names]
-        return [f".{name}" for name in names], parts, lambda made: _instance(value, names, made)
+        return [f".{name}" for name in names], parts, lambda made: _filled(value, names, made, object.__setattr__)
     return None
 
 
@@ -87,16 +89,11 @@ def _sequence(value: Any, made: list[Any]) -> Any:
     return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
 
 
-def _mapping(value: Any, keys: list[Any], made: list[Any]) -> Any:
-    result = copy(value)
-    result.update(zip(keys, made, strict=True))
-    return result
-
-
-def _instance(value: Any, names: list[str], made: list[Any]) -> Any:
+def _filled(value: Any, names: list[Any], made: list[Any], store: Callable[[Any, Any, Any], None]) -> Any:
+    """Return a copy of a container with other parts."""
     result = copy(value)
     for name, part in zip(names, made, strict=True):
-        object.__setattr__(result, name, part)
+        store(result, name, part)
     return result
 
 
@@ -116,6 +113,11 @@ NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
 
 CANCELLED = 2.0**-10
 """Least fraction of the largest entry that smaller entries, as differences of larger numbers, are compared as."""
+
+
+def half_digits(dtype: str) -> float:
+    """Return the largest relative difference between two ways to compute a number: half of the format's digits."""
+    return 2.0 ** -(FORMATS[dtype].bits // 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +176,13 @@ def near(output: Array, value: Array, tolerance: float) -> bool:
         sizes = np.where(np.isfinite(output), np.abs(output), 0.0)
         size = np.maximum(sizes, float(np.max(sizes, initial=0.0)) * max(CANCELLED, tolerance))
         return bool(np.all((np.abs(output - value) <= tolerance * size) | ~np.isfinite(output)))
+
+
+def furthest(value: Array, expected: Array) -> tuple[float, tuple[int, ...]]:
+    """Return the largest difference from a finite entry, infinite if it is not a finite number, and its index."""
+    if not expected.size:
+        return -1.0, ()
+    differences = np.where(np.isfinite(expected), np.abs(numeric(value) - numeric(expected)).astype(np.float64), 0.0)
+    differences[~np.isfinite(differences)] = np.inf
+    index = np.unravel_index(int(np.argmax(differences)), differences.shape)
+    return float(differences[index]), tuple(map(int, index))

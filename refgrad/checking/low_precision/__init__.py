@@ -1,9 +1,11 @@
 """The check of gradients of low precision over all entries at once, and cotangents that show faults of low precision.
 
-The truth is a reverse pass in float64 over the trace (:mod:`refgrad.checking.tracing.reverse`). What rounding explains
-is simulated: the trace runs with a random error in each operator, which gives the scale of each entry, and the function
-and its backward run with each 16-bit result of an operator moved by a unit in the last place, which gives the errors
-that its own roundings have in common. :mod:`refgrad.checking.low_precision.statistics` compares.
+The truth is a reverse pass in float64 over the trace. The reference engine runs it, so a gradient is only used as the
+truth if a forward sweep, which shares no rule with that engine, agrees with it (:mod:`refgrad.oracles.screening`).
+
+What rounding explains is simulated: the trace runs with a random error in each operator, which gives the scale of each
+entry, and the function and its backward run with each 16-bit result of an operator moved by a unit in the last place,
+which gives the errors that its own roundings have in common. :mod:`refgrad.checking.low_precision.statistics` compares.
 """
 
 from __future__ import annotations
@@ -11,43 +13,35 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, Protocol
 
 import numpy as np
 
-from refgrad.checking.certified import CertifiedJudge
+from refgrad import engine
+from refgrad.checking.certified import ASIDE, CertifiedJudge
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.low_precision.statistics import (
-    LARGEST_ENTRY,
-    LARGEST_NOISE,
     Contrast,
     Errors,
     contrasts,
     first_finding,
     noise,
+    thresholds,
 )
 from refgrad.checking.subject import CheckedFunction, Seeds
-from refgrad.checking.tracing import reverse
+from refgrad.checking.tracing import Trace
+from refgrad.checking.tracing.recorder import Given
+from refgrad.engine.operators.recording import record_operators
+from refgrad.operators import Operator, operator_table
+from refgrad.oracles import screening
+from refgrad.oracles.screening import Contributions
 from refgrad.scenario.formats import FORMATS
 
-DRAWS: Final = 8
-"""Number of simulated runs of the trace. The root mean square of their errors is the scale of an entry.
-
-The function itself is run at least as often.
-"""
-
-RUNS: Final = 32
-"""Number of simulated runs of the function and its backward."""
-
-MOST_NUMBERS: Final = 2**22
-"""Largest number of entries of the gradients of all simulated runs."""
-
-FEW: Final = 32
-"""Largest number of entries of a result whose roundings do not average out, and of such results."""
-
-COMBINATIONS: Final = 4
-STEP: Final = 8
-"""Number of units in the last place by which these are moved, so that the effect exceeds that of other roundings."""
+ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
+"""Structural operators whose results are rounded; the others move entries."""
 
 Comparison = tuple[str, Mapping[str, float], int]
 """Result of a comparison: a message, empty if rounding explains all errors; the smallest detectable error of scale of
@@ -62,19 +56,20 @@ class ComparedCheck(Protocol):
     seeds: list[Seeds]
     choices: np.random.Generator
     deadline: Any
+    accumulate: str
 
     def fresh(self, seeds: Seeds) -> list[Array]:
         """Return the gradients of a new run."""
 
 
-def compare(check: ComparedCheck, judge: CertifiedJudge, accumulate: str) -> Comparison:
+def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
     found: list[tuple[Contrast, str]] = []
     messages, count = [], 0
     dense = check.seeds[0]
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
         try:
-            data = measured(check, judge, seeds, accumulate, simulated=simulated)
+            data = measured(check, judge, seeds, simulated=simulated)
         except TimeoutError:
             break
         count += bool(data)
@@ -106,37 +101,117 @@ def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
         yield tuple(None if seed is None else make(seed) for seed in dense), simulated
 
 
-def measured(
-    check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, accumulate: str, *, simulated: bool
-) -> dict[str, Errors]:
+def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simulated: bool) -> dict[str, Errors]:
     """Return the errors of each input by its name under some cotangents, or nothing if there is no truth.
 
     Raises TimeoutError if the time is used up.
     """
     trace, choices, subject = judge.trace, check.choices, check.subject
-    contributions = [(name, seed) for name, seed in zip(trace.outputs, seeds, strict=True) if seed is not None]
-    truth = reverse.truth(trace, contributions, choices)
-    if truth is None:
+    contributions = judge.seeded(seeds)
+    true_gradients = truth(trace, contributions, choices)
+    if true_gradients is None:
         return {}
 
     def drawn(*rounding: Any) -> list[Array]:
         check.deadline.refuse()
-        return list(reverse.gradients(trace, contributions, *rounding).values())
+        return list(reverse_gradients(trace, contributions, *rounding).values())
 
-    runs = min(RUNS, max(DRAWS, MOST_NUMBERS // max(1, sum(array.size for array in subject.point))))
+    numbers = max(1, sum(array.size for array in subject.point))
+    runs = min(thresholds().runs, max(thresholds().draws, thresholds().most_numbers // numbers))
     errors, seen, shared = simulation(check, seeds, runs) if simulated else ([], False, [])
-    rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(runs if simulated and not errors else DRAWS)]
+    count = runs if simulated and not errors else thresholds().draws
+    rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
-    largest = max(array.size for array in trace.recorder.values.values())
+    largest = max(array.size for array in trace.values.values())
     result = {}
-    for k, (observed, true) in enumerate(zip(check.fresh(seeds), truth.values(), strict=True)):
+    for k, (observed, true) in enumerate(zip(check.fresh(seeds), true_gradients.values(), strict=True)):
         form, size = FORMATS[subject.kinds[k].part], np.abs(np.nan_to_num(true))
-        lost = size * min(1.0, FORMATS[accumulate].unit * largest / max(1, true.size))
+        lost = size * min(1.0, FORMATS[check.accumulate].unit * largest / max(1, true.size))
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
         name = subject.name_of(subject.positions[k])
         result[name] = Errors(observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen)
     return result
+
+
+@cache
+def functions() -> Mapping[str, Any]:
+    """Return the operators of the table as functions of the reference engine's tensors."""
+    return record_operators(operator_table())
+
+
+class Tensors:
+    """The number system of the reference engine's tensors.
+
+    If there are random numbers, results have relative errors of at most ``unit``, and so do cotangents.
+    """
+
+    def __init__(self, trace: Trace, unit: float, choices: np.random.Generator | None) -> None:
+        """Differentiate by the inputs of a trace."""
+        self.unit, self.choices = unit, choices
+        self.leaves: dict[str, Any] = dict.fromkeys(trace.inputs)
+
+    def dual(self, name: str, array: Array) -> Any:
+        """Return the array of a leaf."""
+        if name not in self.leaves:
+            return self.constant(array)
+        self.leaves[name] = engine.tensor(array.astype(np.float64), requires_grad=True)
+        return self.leaves[name]
+
+    def constant(self, array: Array) -> Any:
+        """Return an array that does not vary."""
+        return engine.tensor(array if array.dtype == np.bool_ else array.astype(np.float64))
+
+    def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
+        """Apply an operator, and multiply the result by a factor, which also multiplies its cotangent."""
+        result = functions()[operator.name](*arguments, **attributes)
+        moves = operator.structure is not None and operator.name not in ROUNDED
+        if self.choices is None or moves or not result.requires_grad:
+            return result
+        return result * engine.tensor(1 + self.unit * self.choices.uniform(-1.0, 1.0, result.shape))
+
+
+def reverse_gradients(
+    trace: Trace, contributions: Contributions, unit: float = 0.0, choices: np.random.Generator | None = None
+) -> dict[str, Array]:
+    """Return the gradient of the sum of seed · output with respect to each input, with rounding errors if asked for."""
+    system: Any = Tensors(trace, unit, choices)
+    with np.errstate(all="ignore"):
+        values: Mapping[str, Any] = trace.evaluated(system)
+        terms = [(values[name] * np.asarray(seed, np.float64)).sum() for name, seed in contributions]
+        recorded = [term for term in terms if term.requires_grad]
+        leaves = list(system.leaves.values())
+        found = engine.grad(sum(recorded), leaves, allow_unused=True) if recorded else (None,) * len(leaves)
+    pairs = zip(trace.shapes.items(), found, strict=True)
+    return {name: np.zeros(shape) if each is None else each.numpy() for (name, shape), each in pairs}
+
+
+def truth(trace: Trace, contributions: Contributions, choices: np.random.Generator) -> dict[str, Array] | None:
+    """Return the gradients in float64, NaN for entries at a kink, or None if a forward sweep does not agree.
+
+    They are the mean of those at two points, a relative distance of ``ASIDE`` away.
+    """
+    signs = {name: np.where(choices.random(shape) < 1 / 2, -1.0, 1.0) for name, shape in trace.shapes.items()}
+    sides = []
+    for distance in (ASIDE, -ASIDE):
+        moved = copy(trace)
+        moved.steps = [
+            step._replace(array=step.array + distance * signs[step.name] * (np.abs(step.array) + ASIDE))
+            if isinstance(step, Given) and step.name in signs
+            else step
+            for step in trace.steps
+        ]
+        sides.append(reverse_gradients(moved, contributions))
+        rounding = screening.Rounding("float64", trace.terms, large=True)
+        if not screening.Sweep(moved, sides[-1], choices).passes(contributions, rounding):
+            return None
+    return {name: _joined(sides[0][name], sides[1][name]) for name in trace.inputs}
+
+
+def _joined(one: Array, other: Array) -> Array:
+    """Return the mean of both sides, NaN where they differ."""
+    size = np.abs(one) + np.abs(other) + np.sqrt(np.mean(np.square(one))) if one.size else one
+    return np.where(np.abs(one - other) <= ASIDE**0.5 * size, (one + other) / 2, np.nan)
 
 
 Simulation = tuple[list[Array], bool, list[tuple[int, list[Array]]]]
@@ -156,44 +231,47 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> Simulation:
 
     try:
         base = run(check, seeds, unchanged)
-        few = {number: size for number, size in enumerate(unchanged.sizes) if size <= FEW}
-        few = dict(list(few.items())[:FEW])
+        few = {number: size for number, size in enumerate(unchanged.sizes) if size <= thresholds().few}
+        few = dict(list(few.items())[: thresholds().few])
         errors = changes([Rerounding(check.choices, few) for _ in range(runs)], 1 / math.sqrt(12))
-        ways = {size: range(min(COMBINATIONS, 1 << (size - 1).bit_length())) for size in few.values()}
+        ways = {size: range(min(thresholds().combinations, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
-        return errors, seen, [(few[only], changes(each, 0.5 / STEP)) for only, each in alone.items()]
+        return errors, seen, [(few[only], changes(each, 0.5 / thresholds().step)) for only, each in alone.items()]
     except TimeoutError:
         raise
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
         return [], False, []
 
 
+@dataclass(eq=False)
 class Rerounding:
-    """Moves the 16-bit results of one run by units in the last place.
+    """Moves the 16-bit results of one run by units in the last place, all but a few of them.
 
     Results with equal digits move alike, since equal numbers are rounded alike. With ``only`` the one result with this
-    number moves, in a combination of directions; the others do not.
+    number moves, in the combination ``way`` of directions; the others do not. ``sizes`` are the numbers of entries of
+    the results, of which so many belong to the ``forward``.
     """
 
-    def __init__(self, choices: np.random.Generator, few: Collection[int] = (), only: int = -1, way: int = 0) -> None:
-        """Choose what moves: all but a few results, or one of these in the combination with this number."""
-        self.choices, self.few, self.only, self.way = choices, few, only, way
-        self.sizes: list[int] = []
-        self.forward = 0
+    choices: np.random.Generator
+    few: Collection[int] = ()
+    only: int = -1
+    way: int = 0
+    sizes: list[int] = field(default_factory=list)
+    forward: int = 0
 
     def __call__(self, dtype: str, bits: Array) -> None:
         """Move the entries of a result that are neither zero nor close to the ends of the range."""
-        position, digits = len(self.sizes), FORMATS[dtype].bits - 1
+        position, digits, step = len(self.sizes), FORMATS[dtype].bits - 1, thresholds().step
         self.sizes.append(bits.size)
         if position == self.only:
-            steps = STEP * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
+            steps = step * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
         elif self.only >= 0 or position in self.few:
             return
         else:
             steps = np.where(self.choices.random(2**digits) < 1 / 2, -1, 1)[bits & (2**digits - 1)]
         magnitude, end = bits & 0x7FFF, 0x7FFF >> digits << digits
-        bits += np.where((magnitude > STEP) & (magnitude < end - STEP), steps, 0).astype(np.int16)
+        bits += np.where((magnitude > step) & (magnitude < end - step), steps, 0).astype(np.int16)
 
 
 def walsh(positions: Array, number: int) -> Array:
@@ -229,11 +307,11 @@ def _of_entries(name: str, data: Errors) -> str:
     """Return a message about entries that are too far off, empty if there are none."""
     size, ratios = noise(data)
     ratios = np.where(data.invalid, np.inf, ratios)
-    if ratios.size and ratios.max() > LARGEST_ENTRY:
+    if ratios.size and ratios.max() > thresholds().largest_entry:
         worst = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
         values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
         return f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
-    if size > LARGEST_NOISE:
+    if size > thresholds().noise:
         return f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
     return ""
 

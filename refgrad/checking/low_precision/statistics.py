@@ -14,7 +14,7 @@ every rounded result is rounded anew. It follows Student's t with one degree of 
 of the median size of the residuals to the mean size of the simulated errors, since rounding inside of opaque kernels
 is not simulated. Results with few entries, such as the inverse deviations of some rows, or one factor for all, are
 common to many entries, so chance does not average them out: their largest effect is allowed in full. With q = the
-quantile of Student's t for a share of ``FALSE_ALARMS`` (Holm, A simple sequentially rejective multiple test
+quantile of Student's t for a share of ``false_alarms`` (Holm, A simple sequentially rejective multiple test
 procedure, 1979; the first step decides whether there is any finding), a contrast is a finding if |d| - allowed > q ·
 error.
 """
@@ -22,53 +22,50 @@ error.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from statistics import NormalDist
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from refgrad.checking.libraries.trees import Array
 from refgrad.scenario.formats import FORMATS, Format
+from refgrad.specification import specs_directory
 
-FALSE_ALARMS: Final = 1e-9
-"""Largest probability that a check of a right gradient reports a finding."""
 
-POWER: Final = 0.95
-"""Probability with which the smallest detectable error is detected."""
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The numbers of ``specs/low_precision.toml``, which describes them."""
 
-FEWEST: Final = 8
-"""Least number of entries of a group."""
+    false_alarms: float
+    power: float
+    draws: int
+    runs: int
+    most_numbers: int
+    few: int
+    combinations: int
+    step: int
+    fewest: int
+    most_groups: int
+    floor: float
+    roundings: int
+    unseen: tuple[float, float]
+    noise: float
 
-MOST_GROUPS: Final = 1024
-"""Largest number of groups along or across an axis. More are not compared."""
+    @property
+    def largest_entry(self) -> float:
+        """Largest error of one entry, in scales, that rounding explains."""
+        return normal_quantile(self.false_alarms) * self.noise
 
-FLOOR: Final = 0.05
-"""Least scale of an entry, as a part of the rounding of a typical entry.
 
-Small entries are differences of larger numbers.
-"""
-
-SINGLE: Final = 2.0**-9
-"""Common error, in scales, that is allowed otherwise: sixteen roundings in float32."""
-
-UNSEEN: Final = (1.1, 1.75)
-"""Ratios of residuals to simulated errors above which there are roundings that the simulation could not see.
-
-Then an error of two scales may be common to all entries. The first ratio is for a backward of which only the last
-rounding is seen, as that of an opaque kernel, and the second for all others.
-"""
-
-OPAQUE: Final = 8.0
-"""Common error, in scales, that is allowed in float16 if only the last rounding is seen: constants may be rounded."""
-
-LARGEST_NOISE: Final = 8.0
-"""Largest root mean square of the errors, in scales, that rounding explains."""
-
-LARGEST_ENTRY: Final = 48.0
-"""Largest error of one entry, in scales, that rounding explains."""
+@cache
+def thresholds() -> Thresholds:
+    """Return the numbers of the comparison."""
+    return Thresholds(**tomllib.loads((specs_directory() / "low_precision.toml").read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +101,7 @@ class Errors:
         known = np.logical_and.reduce([np.isfinite(each) for each in numbers])
         known &= (size >= 2 * self.form.smallest_normal) & (size <= self.form.largest / 2)
         typical = math.sqrt(float(np.mean(np.square(self.truth[known])))) if known.any() else 0.0
-        scale = np.hypot(self.scale, FLOOR * self.form.unit * typical)
+        scale = np.hypot(self.scale, thresholds().floor * self.form.unit * typical)
         return np.where(known & (scale > 0), 1 / np.square(np.where(known & (scale > 0), scale, 1.0)), 0.0)
 
 
@@ -127,11 +124,11 @@ class Contrast:
 
     def limit(self, count: int) -> float:
         """Return the largest slope that rounding explains, among so many contrasts."""
-        return self.allowed + student_quantile(FALSE_ALARMS / count, self.runs) * self.error
+        return self.allowed + student_quantile(thresholds().false_alarms / count, self.runs) * self.error
 
     def detectable(self, count: int) -> float:
-        """Return the smallest slope that is detected with the probability ``POWER``, among so many contrasts."""
-        return self.limit(count) + NormalDist().inv_cdf(POWER) * self.error
+        """Return the smallest slope that is detected with the probability ``power``, among so many contrasts."""
+        return self.limit(count) + NormalDist().inv_cdf(thresholds().power) * self.error
 
 
 def normal_quantile(probability: float) -> float:
@@ -143,6 +140,11 @@ def student_quantile(probability: float, degrees: int) -> float:
     """Return the same for Student's t, by Wallace's approximation (Annals of Mathematical Statistics 1959)."""
     scaled = normal_quantile(probability) * (8 * degrees + 3) / (8 * degrees + 1)
     return math.sqrt(degrees * math.expm1(scaled * scaled / degrees))
+
+
+def single() -> float:
+    """Return the common error, in scales of float16, that roundings in float32 explain."""
+    return thresholds().roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
 
 
 def groupings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -164,8 +166,8 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         weighted = weights * regressor
         total = np.sum(weighted * regressor, axis=axes, keepdims=True)
         counts = np.count_nonzero(weighted, axis=axes, keepdims=True)
-        valid = (total > 0) & (counts >= (1 if total.size == 1 else FEWEST))
-        if not valid.any() or valid.size > MOST_GROUPS:
+        valid = (total > 0) & (counts >= (1 if total.size == 1 else thresholds().fewest))
+        if not valid.any() or valid.size > thresholds().most_groups:
             continue
 
         def slopes(array: Array, weighted: Array = weighted, total: Array = total, axes: Any = axes) -> Array:
@@ -175,8 +177,8 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         (slope,) = slopes(errors[None])
         ratio = float(np.median((np.abs(errors - slope * regressor) * roots)[known])) / typical if typical else 1.0
         spread = max(1.0, ratio) * np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
-        common = 2.0 if ratio > UNSEEN[data.seen] else SINGLE
-        common = OPAQUE if not data.seen and data.form == FORMATS["float16"] else common
+        common = 2.0 if ratio > thresholds().unseen[data.seen] else single()
+        common = thresholds().noise if not data.seen and data.form == FORMATS["float16"] else common
         (least,) = slopes(np.copysign(common / np.where(known, roots, 1.0), regressor)[None])
         allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), least)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, np.square(slope) * total))

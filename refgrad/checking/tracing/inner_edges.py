@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from refgrad.checking.libraries.trees import Arrays
 from refgrad.checking.subject import CheckedFunction
-from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder
-from refgrad.checking.tracing.trace import TRACERS
-from refgrad.interpreter import NUMPY_FUNCTIONS, numpy_forward
+from refgrad.checking.tracing import TRACERS
+from refgrad.checking.tracing.recorder import Applied, Array, Recorder, values_elsewhere
+from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Operator
 from refgrad.operators.expression import Formula, FormulaError
 
@@ -24,9 +25,6 @@ ENTRIES = 8
 
 OFFSETS = np.array([0.0, *(sign * 2.0**power for power in range(-6, 7) for sign in (-1, 1))])
 """Distances by which an entry is moved to find both sides of an edge."""
-
-HALVINGS = 120
-"""Largest number of halvings of an interval. One that is still wide lies around a tiny number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,36 +40,28 @@ class Watched:
     """The steps that a function took at a point, up to the first that could not be recorded."""
 
     subject: CheckedFunction
-    steps: tuple[Given | Applied, ...]
-    inputs: tuple[str, ...]
+    recorder: Recorder
 
     def edges(self) -> list[InnerEdge]:
         """Return the edges of the operators, in the order of the steps."""
         return [
             InnerEdge(number, condition)
-            for number, step in enumerate(self.steps)
+            for number, step in enumerate(self.recorder.steps)
             if isinstance(step, Applied)
             for condition in range(len(conditions(step.operator)))
         ]
 
     def inputs_on(self, edge: InnerEdge) -> tuple[Any, ...] | None:
-        """Return arguments of the function at which an operator is on its edge, or None."""
-        point = self.onto(edge)
-        if point is None:
-            return None
-        tree = self.subject.arguments_tree
-        return tuple(tree.build(self.subject.arguments(point)[: len(tree.leaves)]))
+        """Return arguments of the function, of which one entry is moved until an operator is on its edge, or None.
 
-    def onto(self, edge: InnerEdge) -> Arrays | None:
-        """Return inputs that differ in one entry, at which the operator is on its edge or a rounding away from it."""
-        count = len(self.subject.arguments_tree.leaves)
-        own = [which for which, position in enumerate(self.subject.positions) if position < count]
-        for which in own:
-            array = self.subject.point[which]
-            for flat in range(min(array.size, ENTRIES)):
-                found = self._moved(edge, which, flat)
-                if found is not None:
-                    return found
+        The operator may also be a rounding away from it.
+        """
+        tree, point = self.subject.arguments_tree, self.subject.point
+        for which, position in enumerate(self.subject.positions):
+            for flat in range(min(point[which].size, ENTRIES) if position < len(tree.leaves) else 0):
+                moved = self._moved(edge, which, flat)
+                if moved is not None:
+                    return tuple(tree.build(self.subject.arguments(moved)[: len(tree.leaves)]))
         return None
 
     def _moved(self, edge: InnerEdge, which: int, flat: int) -> Arrays | None:
@@ -97,14 +87,9 @@ class Watched:
 
     def residual(self, edge: InnerEdge, point: Arrays) -> Array:
         """Return how far the operator is from its edge, entry by entry, at other inputs."""
-        values: dict[str, Array] = dict(zip(self.inputs, point, strict=False))
-        for step in self.steps[: edge.step]:
-            if isinstance(step, Given):
-                values.setdefault(step.name, step.array)
-            else:
-                arguments = [values[name] for name in step.arguments]
-                values[step.name] = np.asarray(numpy_forward(step.operator)(*arguments, **step.attributes))
-        step = self.steps[edge.step]
+        recorder = self.recorder
+        values = values_elsewhere(recorder.steps[: edge.step], dict(zip(recorder.inputs, point, strict=False)))
+        step = recorder.steps[edge.step]
         assert isinstance(step, Applied)
         arguments = [values[name] for name in step.arguments]
         return np.asarray(conditions(step.operator)[edge.condition](*arguments, **step.attributes))
@@ -118,7 +103,7 @@ def watched(subject: CheckedFunction) -> Watched | None:
         return None
     with suppress(Exception), np.errstate(all="ignore"):  # whatever a function raises where it is watched
         tracer(subject, recorder)
-    return Watched(subject, tuple(recorder.steps), recorder.inputs)
+    return Watched(subject, recorder)
 
 
 @cache
@@ -149,22 +134,15 @@ def root(function: Callable[[Any], float], numbers: Array) -> Any | None:
     for number, value in zip(numbers, values, strict=True):
         if value == 0 and any(other != 0 for other in values):
             return number
-    for low, high, left, right in _pairs(numbers, values):
+    for (low, left), (high, right) in pairwise(zip(numbers, values, strict=True)):
         if left * right < 0:
             return bisected(function, low, high, left)
     return None
 
 
-def _pairs(numbers: Array, values: list[float]) -> Iterator[tuple[Any, Any, float, float]]:
-    return zip(numbers[:-1], numbers[1:], values[:-1], values[1:], strict=True)
-
-
 def bisected(function: Callable[[Any], float], low: Any, high: Any, left: float) -> Any:
     """Return a zero between two numbers, or the upper of two adjacent numbers around it."""
-    for _ in range(HALVINGS):
-        middle = low + (high - low) / 2
-        if middle in {low, high}:
-            break
+    while (middle := low + (high - low) / 2) not in {low, high}:
         value = function(middle)
         if value == 0:
             return middle

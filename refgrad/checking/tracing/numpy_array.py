@@ -5,88 +5,24 @@ The array holds no numbers of its own: the recorder has them. A call without a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from math import prod
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from refgrad.checking.subject import CheckedFunction
-from refgrad.checking.tracing.recorder import (
-    Recorder,
-    Row,
-    Translator,
-    Untraceable,
-    axes,
-    position,
-    reduction,
-    sizes,
-)
+from refgrad.checking.tracing.recorder import Recorder, Translator, Untraceable, axes, position, sizes
 from refgrad.operators.structures import kept_shape
-
-REDUCTIONS: Mapping[str, str] = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
-"""Reductions that are methods of ufuncs."""
-
-TEMPLATES = frozenset({"zeros_like", "ones_like", "full_like"})
-QUERIES = frozenset({"shape", "ndim", "size", "result_type", "iscomplexobj", "isrealobj"})
-
-
-def _permute(t: Translator, x: Any, axes: Any = None, *more: Any) -> str:
-    return t.row("transpose", x, axes=None if axes is None else sizes(axes, more))
-
-
-def _take(t: Translator, x: Any, indices: Any, axis: Any = None) -> str:
-    if axis is None:
-        x, axis = t.ravel(x), 0
-    return t.row("take", x, axis=int(axis), indices=position(indices))
-
-
-def _variance(t: Translator, x: Any, axis: Any = None, keepdims: Any = None, ddof: Any = 0) -> str:
-    axis = axes(axis)
-    deviations = t.row("subtract", x, t.row("mean", x, axis=axis, keepdims=True))
-    squares = t.row("sum", t.row("square", deviations), axis=axis, keepdims=bool(keepdims))
-    count = prod(t.shape(x)) // max(prod(kept_shape(t.shape(x), axis)), 1)
-    return t.row("divide", squares, float(count - ddof))
-
-
-def _view(t: Translator, x: Any, kind: Any = None) -> str:
-    return t.same(x) if isinstance(kind, type) else t.reshape(x, kind)
-
-
-NUMPY: Mapping[str, Row] = MappingProxyType({
-    **{name: reduction(name) for name in ("sum", "mean", "prod", "max", "min")},
-    "amax": reduction("max"),
-    "amin": reduction("min"),
-    "var": _variance,
-    "reshape": Translator.reshape,
-    "view": _view,
-    **dict.fromkeys(("flatten", "ravel"), Translator.ravel),
-    "broadcast_to": Translator.broadcast,
-    "swapaxes": Translator.swap_axes,
-    "transpose": _permute,
-    "expand_dims": "expand_dims",
-    "squeeze": Translator.squeeze,
-    "flip": lambda t, x, axis=None: t.row("flip", x, axis=None if axis is None else sizes(axis)),
-    **dict.fromkeys(("concatenate", "concat"), lambda t, arrays, axis=0: t.row("concatenate", arrays, axis=int(axis))),
-    "stack": lambda t, arrays, axis=0: t.row("stack", arrays, axis=int(axis)),
-    "getitem": Translator.index,
-    "take": _take,
-    **dict.fromkeys(("power", "pow"), Translator.power),
-    "clip": Translator.clip,
-    **dict.fromkeys(("matmul", "dot"), "matmul"),
-    "copy": Translator.same,
-})
-"""Functions of NumPy and methods of its arrays."""
 
 
 class TracedArray(NDArrayOperatorsMixin):
     """A value inside a function, known by its name in the recorder."""
 
     __slots__ = ("name", "translator")
-    __array_priority__ = 1000.0
 
     def __init__(self, name: str, translator: Translator) -> None:
         """Create an array for a recorded value."""
@@ -98,40 +34,19 @@ class TracedArray(NDArrayOperatorsMixin):
         """The recorded value."""
         return self.translator.recorder.values[self.name]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the array."""
-        return self.value.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of the entries."""
-        return self.value.dtype
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self.value.ndim
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return self.value.size
-
-    @property
-    def T(self) -> TracedArray:  # noqa: N802 (numpy's name)
-        """The array with its axes reversed."""
-        return self.call("transpose")
-
     def call(self, name: str, *arguments: Any, **keywords: Any) -> TracedArray:
         """Record a call with this value as its first argument."""
         return TracedArray(self.translator.translate(name, (self, *arguments), keywords), self.translator)
 
-    def __getattr__(self, name: str) -> Callable[..., TracedArray]:
-        """Return a method."""
+    def __getattr__(self, name: str) -> Any:
+        """Return a fact about the value, the transposed array, or a method."""
+        if name in {"shape", "dtype", "ndim", "size"}:
+            return getattr(self.value, name)
+        if name == "T":
+            return self.call("transpose")
         if name.startswith("_") or name in {"item", "tolist", "copy_"}:
             raise AttributeError(name)
-        return lambda *arguments, **keywords: self.call(name, *arguments, **keywords)
+        return partial(self.call, name)
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """Return the value itself and note the format to which it is rounded. Return integers and booleans as such."""
@@ -170,9 +85,8 @@ class TracedArray(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Record a ufunc, or its reduction."""
-        if method == "reduce" and ufunc.__name__ in REDUCTIONS:
-            axis = keywords.pop("axis", 0)
-            return inputs[0].call(REDUCTIONS[ufunc.__name__], axis=axis, **keywords)
+        if f"{ufunc.__name__}.{method}" in self.translator.call_names.rows:
+            return inputs[0].call(f"{ufunc.__name__}.{method}", axis=keywords.pop("axis", 0), **keywords)
         if method != "__call__" or "out" in keywords:
             raise Untraceable(f"it calls numpy.{ufunc.__name__}.{method}")
         if f"{'d' * ufunc.nin}->?" in ufunc.types:
@@ -183,7 +97,7 @@ class TracedArray(NDArrayOperatorsMixin):
         """Record a function of numpy."""
         del types
         name = function.__name__
-        if name in TEMPLATES or name in QUERIES:
+        if name in self.translator.call_names.constants:
             return function(*map(_plain, arguments), **keywords)
         return TracedArray(self.translator.translate(name, arguments, keywords), self.translator)
 
@@ -193,12 +107,9 @@ def _plain(value: Any) -> Any:
 
 
 class NumpyTranslator(Translator):
-    """Records calls of NumPy."""
+    """Records calls of NumPy. Its methods are rows of ``specs``."""
 
-    rows = NUMPY
-    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({
-        "a": "x", "a_min": "lower", "a_max": "upper", "min": "lower", "max": "upper", "newshape": "shape",
-    })  # fmt: skip
+    library = "numpy"
 
     def name_of(self, value: Any) -> str:
         """Return the name of a value, or of a new constant."""
@@ -210,6 +121,36 @@ class NumpyTranslator(Translator):
         if array.dtype == object:
             raise Untraceable("it makes an array of several traced values")
         return self.recorder.constant(array)
+
+    def transpose(self, x: Any, axes: Any = None, *more: Any) -> str:
+        """Record another order of the axes."""
+        return self.row("transpose", x, axes=None if axes is None else sizes(axes, more))
+
+    def flip(self, x: Any, axis: Any = None) -> str:
+        """Record entries in reverse order along some axes."""
+        return self.row("flip", x, axis=None if axis is None else sizes(axis))
+
+    def joined(self, arrays: Any, axis: Any = 0, *, operator: str) -> str:
+        """Record arrays that are joined along an axis."""
+        return self.row(operator, arrays, axis=int(axis))
+
+    def take(self, x: Any, indices: Any, axis: Any = None) -> str:
+        """Record rows along an axis, or entries."""
+        if axis is None:
+            x, axis = self.ravel(x), 0
+        return self.row("take", x, axis=int(axis), indices=position(indices))
+
+    def var(self, x: Any, axis: Any = None, keepdims: Any = None, ddof: Any = 0) -> str:
+        """Record a mean of squares."""
+        axis = axes(axis)
+        deviations = self.row("subtract", x, self.row("mean", x, axis=axis, keepdims=True))
+        squares = self.row("sum", self.row("square", deviations), axis=axis, keepdims=bool(keepdims))
+        count = prod(self.shape(x)) // max(prod(kept_shape(self.shape(x), axis)), 1)
+        return self.row("divide", squares, float(count - ddof))
+
+    def view(self, x: Any, kind: Any = None) -> str:
+        """Record another shape or dtype."""
+        return self.same(x) if isinstance(kind, type) else self.reshape(x, kind)
 
 
 def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:

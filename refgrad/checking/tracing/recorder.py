@@ -1,29 +1,29 @@
 """Scenarios that are recorded while a function runs, and the calls of libraries as operators of the table.
 
-The table of a library has a row for each name that the library gives to a call: the name of an operator, or a function
-that records several. Elementwise operators without attributes need no row if the library calls them as the table does.
+``specs/tracing`` has the names that each library gives to its calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from math import prod
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from refgrad.checking.subject import Pullback
-from refgrad.interpreter import numpy_forward
+from refgrad.interpreter import Noted, numpy_forward
+from refgrad.interpreter.composites import composed
 from refgrad.operators import Operator, OperatorError, operator_table
 from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, ScenarioError, Slice
 from refgrad.scenario.attributes import check_value
+from refgrad.specification import specs_directory
 
 Array = npt.NDArray[Any]
-Call = Callable[..., Any]
-Row = str | Call
 
 LARGEST_WHOLE_POWER = 16
 """Largest whole exponent that is recorded as products, which allow a negative base."""
@@ -51,6 +51,8 @@ class Applied(NamedTuple):
     operator: Operator
     arguments: tuple[str, ...]
     attributes: Mapping[str, Any]
+    inner: Noted | None
+    """The steps of a composite operator."""
 
 
 class Recorder:
@@ -60,6 +62,9 @@ class Recorder:
         """Create a record without steps."""
         self.steps: list[Given | Applied] = []
         self.values: dict[str, Array] = {}
+        self.inputs: list[str] = []
+        """Names of the leaves that gradients are asked for."""
+
         self.counts: dict[str, int] = {}
         self.work = 0
         """Approximate number of operations on numbers."""
@@ -85,6 +90,7 @@ class Recorder:
         """Record a leaf."""
         array = _storable(array)
         self.steps.append(Given(name, array, requires_grad))
+        self.inputs += [name] if requires_grad else []
         self.values[name] = array
         return name
 
@@ -105,22 +111,19 @@ class Recorder:
                 raise Untraceable(f"it calls {operator} with a number that is left open")
             for value in bound.values():
                 check_value(_storable_attribute(value))
-            self.values[name] = np.asarray(numpy_forward(row)(*(self.values[a] for a in arguments), **bound))
+            result, inner = _applied(row, [self.values[a] for a in arguments], bound)
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
-        self.steps.append(Applied(name, row, names, bound))
+        self.values[name] = np.asarray(result)
+        self.steps.append(Applied(name, row, names, bound, inner))
         terms = self._terms(arguments)
         self.work += self.values[name].size * terms
         self.terms += terms
         return name
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the leaves that gradients are asked for."""
-        return tuple(step.name for step in self.steps if isinstance(step, Given) and step.requires_grad)
-
+    @cached_property
     def scenario(self) -> Scenario:
-        """Return the scenario."""
+        """The scenario, once everything is recorded."""
         return Scenario(tuple(map(_step, self.steps)))
 
     def _terms(self, arguments: Sequence[str]) -> int:
@@ -129,6 +132,26 @@ class Recorder:
             return 1
         second = self.values[arguments[1]]
         return max(1, int(second.size) // max(int(second.shape[0]), 1))
+
+
+def _applied(operator: Operator, arrays: Sequence[Array], attributes: Mapping[str, Any]) -> tuple[Any, Noted | None]:
+    """Return the result of an operator in float64, and the steps of a composite one."""
+    if operator.composite is None:
+        return numpy_forward(operator)(*arrays, **attributes), None
+    return composed(operator, list(map(np.asarray, arrays)), attributes)
+
+
+def values_elsewhere(steps: Sequence[Given | Applied], leaves: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the value of every name for other values of some leaves."""
+    values: dict[str, Array] = {}
+    with np.errstate(all="ignore"):
+        for step in steps:
+            if isinstance(step, Given):
+                values[step.name] = leaves.get(step.name, step.array)
+            else:
+                arguments = [values[name] for name in step.arguments]
+                values[step.name] = np.asarray(numpy_forward(step.operator)(*arguments, **step.attributes))
+    return values
 
 
 def _step(step: Given | Applied) -> Leaf | Apply:
@@ -152,24 +175,51 @@ def _storable_attribute(value: Any) -> AttributeValue:
         return Slice(*(None if part is None else int(part) for part in (value.start, value.stop, value.step)))
     if isinstance(value, tuple | list):
         return tuple(_storable_attribute(item) for item in value)
-    if isinstance(value, np.generic):
-        return value.item()  # type: ignore[no-any-return]
-    return value  # type: ignore[no-any-return]
+    return value.item() if isinstance(value, np.generic) else value  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class CallNames:
+    """The names that a library gives to the operators of the table and their parameters.
+
+    A row has the name of an operator, or of a method of the library's translator, and parameters that it sets unless
+    the library does. The other fields are those of the file in ``specs/tracing``.
+    """
+
+    rows: Mapping[str, tuple[str, Mapping[str, Any]]]
+    parameters: Mapping[str, str]
+    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ignored: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
+    moves: frozenset[str] = frozenset()
+    programs: Mapping[str, str] = field(default_factory=dict)
+    equations: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def call_names(library: str) -> CallNames:
+    """Return the names of a library."""
+    text = (specs_directory() / "tracing" / f"{library}.toml").read_text(encoding="utf-8")
+    fields: dict[str, Any] = {
+        key: frozenset(value) if isinstance(value, list) else value for key, value in tomllib.loads(text).items()
+    }
+    plain = [row for row in operator_table().values() if row.elementwise and not row.attributes]
+    rows: dict[str, Any] = {name: (row.name, {}) for row in plain for name in (row.name, *row.aliases)}
+    rows |= {name: (name, {}) for name in fields.pop("same")}
+    for name, row in fields.pop("operators").items():
+        rows[name] = (row, {}) if isinstance(row, str) else (row.pop("call", name), row)
+    return CallNames(rows, **fields)
 
 
 class Translator:
     """Records calls of one library."""
 
-    rows: ClassVar[Mapping[str, Row]]
-    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Names of the table, or of the functions below, for parameters that the library names otherwise."""
-
-    ignored: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that do not change the value."""
+    library: ClassVar[str]
 
     def __init__(self, recorder: Recorder) -> None:
         """Record into ``recorder``."""
         self.recorder = recorder
+        self.call_names = call_names(self.library)
 
     def name_of(self, value: Any) -> str:
         """Return the name of a value of the library. Record it as a constant if it does not depend on the inputs."""
@@ -181,21 +231,19 @@ class Translator:
 
     def translate(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Record a call and return the name of its result, or a list of names. Raise Untraceable if it has no row."""
-        renamed = self.renamed
-        named = {renamed.get(key, key): value for key, value in keywords.items() if value is not None}
-        for key in self.ignored & named.keys():
-            del named[key]
+        parameters = self.call_names.parameters
+        named = {parameters.get(key, key): value for key, value in keywords.items() if value is not None}
         return self.call(name, arguments, named)
 
     def call(self, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """Record a call with parameters by the names of the table, as ``translate`` does."""
-        row = self.rows.get(name) or elementwise_names().get(name)
-        if row is None:
+        if name not in self.call_names.rows:
             raise Untraceable(f"it calls {name}, which the operator table does not have")
+        target, parameters = self.call_names.rows[name]
+        method = getattr(self, target, None)
+        named = {**parameters, **named}
         try:
-            if isinstance(row, str):
-                return self.row(row, *arguments, **named)
-            return row(self, *arguments, **named)
+            return self.row(target, *arguments, **named) if method is None else method(*arguments, **named)
         except (TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
             raise Untraceable(f"it calls {name} in a way that is not known: {error}") from error
 
@@ -286,13 +334,16 @@ class Translator:
         """Return the value itself: memory, device, dtype and recording do not change it."""
         return self.named(x)
 
+    def reduction(self, x: Any, axis: Any = None, keepdims: Any = None, *, operator: str) -> str:
+        """Record a reduction."""
+        return self.row(operator, x, axis=axes(axis), keepdims=bool(keepdims))
+
     def index(self, x: Any, index: Any) -> str:
         """Record ``x[index]``."""
-        position, new_axes = positions(index, len(self.shape(x)))
-        result = self.row("index", x, index=position)
-        for axis in new_axes:
-            result = self.row("expand_dims", result, axis=axis)
-        return result
+        shape = self.shape(x)
+        result = self.row("index", x, index=positions(index, len(shape)))
+        expected = np.broadcast_to(False, shape)[index].shape  # noqa: FBT003 (any array of the shape)
+        return result if expected == self.shape(result) else self.row("reshape", result, shape=expected)
 
 
 @cache
@@ -300,17 +351,6 @@ def _parameters(operator: str) -> tuple[tuple[str, ...], bool]:
     """Return the names of an operator's attributes, and whether it takes any number of arrays."""
     row = operator_table()[operator]
     return row.attribute_names, row.argument_names == ("arrays",)
-
-
-@cache
-def elementwise_names() -> Mapping[str, str]:
-    """Return the elementwise operators without attributes by every name that they have."""
-    return MappingProxyType({
-        name: row.name
-        for row in operator_table().values()
-        if row.elementwise and not row.attributes
-        for name in (row.name, *row.aliases)
-    })
 
 
 def sizes(first: Any, rest: Sequence[Any] = ()) -> tuple[int, ...]:
@@ -323,35 +363,22 @@ def axes(axis: Any) -> Any:
     return None if axis is None else sizes(axis) if isinstance(axis, tuple | list) else int(axis)
 
 
-def reduction(operator: str) -> Call:
-    """Return what records a reduction."""
+def positions(index: Any, rank: int) -> tuple[Any, ...]:
+    """Return an index without its new axes as integers, slices and tuples. Raise Untraceable if it is of another kind.
 
-    def reduce(t: Translator, x: Any, axis: Any = None, keepdims: Any = None) -> str:
-        return t.row(operator, x, axis=axes(axis), keepdims=bool(keepdims))
-
-    return reduce
-
-
-def positions(index: Any, rank: int) -> tuple[tuple[Any, ...], list[int]]:
-    """Return an index as integers, slices and tuples, and the axes that it adds.
-
-    Raise Untraceable if it is of another kind.
+    Arrays of booleans become the arrays of integers that mean the same.
     """
-    parts = [whole for part in (index if isinstance(index, tuple) else (index,)) for whole in _integers(part)]
-    taken = sum(1 for part in parts if part is not None and part is not Ellipsis)
-    if Ellipsis in [part for part in parts if part is Ellipsis]:
-        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
-        parts[at : at + 1] = [slice(None)] * (rank - taken)
-    new_axes = [i for i, part in enumerate(parts) if part is None]
-    found = tuple(position(part) for part in parts if part is not None)
-    if new_axes and any(type(each) is not slice for each in found):
-        raise Untraceable("it indexes with None and integers at once")
-    return found, new_axes
+    given = [part for part in (index if isinstance(index, tuple) else (index,)) if part is not None]
+    parts = [whole for part in given for whole in _integers(part)]
+    at = next((number for number, part in enumerate(parts) if part is Ellipsis), None)
+    if at is not None:
+        parts[at : at + 1] = [slice(None)] * (rank + 1 - len(parts))
+    return tuple(map(position, parts))
 
 
 def _integers(part: Any) -> Sequence[Any]:
     """Return an index as it is, but a boolean array as the integer arrays that mean the same."""
-    if part is None or part is Ellipsis or isinstance(part, bool | int | slice):
+    if part is Ellipsis or isinstance(part, bool | int | slice):
         return (part,)
     array = np.asarray(part)
     return np.nonzero(array) if array.dtype == np.bool_ and array.ndim else (part,)

@@ -6,7 +6,7 @@ The library comes as an argument, out of its adapter: nothing here imports it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -17,12 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.checking.libraries.torch_tensors import TorchTensors, function_mode, operator_mode
 from refgrad.checking.subject import CheckedFunction
-from refgrad.checking.tracing.aten import ATEN, CONSTANTS, IGNORED, MOVES, RENAMED
-from refgrad.checking.tracing.recorder import Array, Recorder, Translator, Untraceable
-
-NARROW = 4
-"""Numbers of fewer bytes are read as float32, since NumPy has no bfloat16."""
+from refgrad.checking.tracing.aten import AtenCalls
+from refgrad.checking.tracing.recorder import Array, Recorder, Untraceable, call_names
 
 READERS = frozenset({
     "item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "__complex__", "__dlpack__",
@@ -36,7 +34,8 @@ TEXTS = frozenset({"__format__", "__repr__"})
 
 def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:
     """Run the function once, record the operators that it calls, and return the names of its outputs."""
-    tracer = AtenTracer(subject.engine.namespace["torch"], recorder)
+    assert isinstance(subject.library, TorchTensors)
+    tracer = AtenTracer(subject.library, recorder)
     compiled = "torch._dynamo" in sys.modules
     with tracer.torch.compiler.set_stance("force_eager") if compiled else nullcontext():
         run = subject.pullback(subject.point, tracer.watching)
@@ -61,27 +60,27 @@ class _Operator(NamedTuple):
 
 @cache
 def _operator(function: Any) -> _Operator:
-    schema = getattr(function, "_schema", None)
+    schema, torch = getattr(function, "_schema", None), call_names("torch")
     if schema is None:
         raise Untraceable(f"it calls {function}, which the operator table does not have")
     written = tuple(each.name for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write)
     name = schema.name.removeprefix("aten::").removeprefix("prims::").removeprefix("special_")
     parameters = {
-        each.name: ("" if each.name in IGNORED else RENAMED.get(each.name, each.name), each.default_value)
+        each.name: (
+            "" if each.name in torch.ignored else torch.parameters.get(each.name, each.name),
+            each.default_value,
+        )
         for each in schema.arguments
     }
-    return _Operator(name.removesuffix("_") if written else name, parameters, written, name in CONSTANTS)
+    return _Operator(name.removesuffix("_") if written else name, parameters, written, name in torch.constants)
 
 
 class _Unnamed(Untraceable):
     """A value is used that depends on the inputs in a way that no row says."""
 
 
-class _Write(NamedTuple):
-    """A write: the tensor through which memory was written, and the name of what the tensor holds since."""
-
-    tensor: Any
-    name: str
+_Write = tuple[Any, str]
+"""The tensor through which memory was written, and the name of what the tensor holds since."""
 
 
 @dataclass(slots=True, eq=False)
@@ -95,22 +94,20 @@ class _Call:
     given: dict[str, Any]
     """The arguments by their names."""
 
-    target: Any = None
-    """The tensor that is written to."""
+    target: Any
+    """The tensor that is written to, if there is one."""
 
     name: str = ""
     """What it holds afterwards."""
 
 
-class AtenTracer(Translator):
+class AtenTracer(AtenCalls):
     """Knows the names of tensors, and records the operators that are called with such."""
 
-    rows = ATEN
-
-    def __init__(self, torch: Any, recorder: Recorder) -> None:
+    def __init__(self, tensors: TorchTensors, recorder: Recorder) -> None:
         """Know no tensor."""
         super().__init__(recorder)
-        self.torch = torch
+        self.tensors, self.torch = tensors, tensors.torch
         self.names: dict[int, tuple[str, int]] = {}
         """Name of each tensor by its id, empty if no row gives it, and the number of writes that were made before."""
 
@@ -130,10 +127,13 @@ class AtenTracer(Translator):
     def watching(self, leaves: Sequence[Any]) -> Iterator[None]:
         """Give the inputs names, and record what is called."""
         for leaf in leaves:
-            self.bind(leaf, self.recorder.leaf(self.recorder.fresh("x"), _array(leaf), requires_grad=True))
-        functions, operators = _modes(self.torch)
-        with functions(self), operators(self):
+            self.bind(leaf, self.recorder.leaf(self.recorder.fresh("x"), self.array(leaf), requires_grad=True))
+        with function_mode(self.torch, self.called), operator_mode(self.torch, self.run):
             yield
+
+    def array(self, tensor: Any) -> Array:
+        """Return a copy of the entries."""
+        return np.array(self.tensors.values(tensor))
 
     def bind(self, tensor: Any, name: str) -> None:
         """Give a tensor a name."""
@@ -151,7 +151,7 @@ class AtenTracer(Translator):
     def writes_to(self, tensor: Any, since: int = 0) -> list[_Write]:
         """Return the writes to the memory of a tensor."""
         later = self.writes[since:]
-        return [each for each in later if _memory(each.tensor) == _memory(tensor)] if later else []
+        return [each for each in later if _memory(each[0]) == _memory(tensor)] if later else []
 
     def name_of(self, value: Any) -> str:
         """Return the name of a tensor with all that was written to its memory, or of a new constant."""
@@ -164,7 +164,7 @@ class AtenTracer(Translator):
             raise _Unnamed("it uses a result that the operator table does not have")
         if name is None:
             self.sealed = self.sealed and id(value) in self.constants
-            name = self.recorder.constant(_array(value))
+            name = self.recorder.constant(self.array(value))
         writes = self.writes_to(value, since)
         for write in writes:
             name = self.rewritten(value, name, write)
@@ -174,13 +174,14 @@ class AtenTracer(Translator):
 
     def rewritten(self, tensor: Any, name: str, write: _Write) -> str:
         """Return the name of what a tensor holds after a write to its memory."""
-        own, other = _positions(tensor), _positions(write.tensor)
+        written, new = write
+        own, other = _positions(tensor), _positions(written)
         if np.array_equal(own, other):
-            return write.name
+            return new
         labels = np.zeros(max(own.max(initial=0), other.max(initial=0)) + 1, np.int64)
         labels[other.ravel()] = own.size + np.arange(1, other.size + 1)
         kept = np.arange(1, own.size + 1).reshape(own.shape)
-        return self.entries([name, write.name], np.where(labels[own], labels[own], kept))
+        return self.entries([name, new], np.where(labels[own], labels[own], kept))
 
     def plain(self, value: Any) -> Any:
         """Return an argument as numbers, words and tuples. Raise Untraceable if it depends on the inputs."""
@@ -190,8 +191,16 @@ class AtenTracer(Translator):
             value = value.tolist()
         return tuple(map(self.plain, value)) if isinstance(value, tuple | list) else value
 
-    def unseen(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
-        """Run what prints a value without recording the operators that it calls."""
+    def called(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
+        """Run what Python calls, and note methods that take a value out of PyTorch.
+
+        What prints a value runs without recording the operators that it calls.
+        """
+        name = getattr(function, "__name__", "")
+        if name in READERS and self.knows(arguments) and not self.refusal:
+            self.refusal = f"it calls {name}, which takes a value out of the calculation"
+        if name not in TEXTS:
+            return function(*arguments, **keywords)
         self.sealed, paused, self.paused = False, self.paused, True
         try:
             return function(*arguments, **keywords)
@@ -212,43 +221,44 @@ class AtenTracer(Translator):
             or not (self.knows(arguments) or (keywords and self.knows([*keywords.values()])))
         ):
             return function(*arguments, **keywords)
-        call = None
-        try:
-            call = self.begun(function, arguments, keywords)
-        except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
-            self.refuse(function, error)
+        call = self.attempted(function, lambda: self.begun(function, arguments, keywords))
         result = function(*arguments, **keywords)
         if call is not None:
-            try:
-                self.ended(call, result)
-            except Exception as error:  # noqa: BLE001
-                self.refuse(function, error)
+            self.attempted(function, lambda: self.ended(call, result))
         return result
 
-    def refuse(self, function: Any, error: Exception) -> None:
-        """Note why an operator cannot be recorded. The function goes on in any case."""
-        told = str(error)
-        self.refusal = told if isinstance(error, Untraceable) else f"it calls {function} on values without rows: {told}"
+    def attempted(self, function: Any, step: Callable[[], Any]) -> Any:
+        """Return the result of a step of recording, or note why an operator cannot be recorded.
+
+        The function goes on in any case.
+        """
+        try:
+            return step()
+        except Untraceable as error:
+            self.refusal = str(error)
+        except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
+            self.refusal = f"it calls {function} on values without rows: {error}"
+        return None
 
     def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call:
         """Return a call that takes values with names. What it writes is recorded before the old value is lost."""
         operator = _operator(function)
         given = {**dict(zip(operator.parameters, arguments, strict=False)), **keywords}
-        call = _Call(function, operator, arguments, keywords, given)
         if len(operator.written) > 1:
             raise Untraceable(f"it calls {operator.name}, which writes to several tensors")
-        if operator.written:
-            call.target = given[operator.written[0]]
-            if self.is_real(call.target) and not self.is_constant(call):
-                call.name = self.recorded(call)
+        target = given[operator.written[0]] if operator.written else None
+        call = _Call(function, operator, arguments, keywords, given, target)
+        if self.is_real(target) and not self.is_constant(call):
+            call.name = self.recorded(call)
         return call
 
     def ended(self, call: _Call, result: Any) -> None:
         """Give the results of a call their names."""
         if call.operator.written:
             if self.is_real(call.target):
-                self.writes.append(_Write(call.target, call.name or self.recorder.constant(_array(call.target))))
-                self.bind(call.target, self.writes[-1].name)
+                name = call.name or self.recorder.constant(self.array(call.target))
+                self.writes.append((call.target, name))
+                self.bind(call.target, name)
             return
         results = _several(result)
         real = list(map(self.is_real, results))
@@ -262,9 +272,7 @@ class AtenTracer(Translator):
             names = self.recorded(call)
         except _Unnamed:
             names = ""
-        for tensor, name, has_name in zip_longest(
-            results, [names] if type(names) is str else names, real, fillvalue=""
-        ):
+        for tensor, name, has_name in zip_longest(results, _several(names), real, fillvalue=""):
             if has_name:
                 self.bind(tensor, name)
 
@@ -274,7 +282,7 @@ class AtenTracer(Translator):
 
     def recorded(self, call: _Call) -> Any:
         """Record a call and return the name of its result, or the names of several."""
-        if call.operator.name in MOVES:
+        if call.operator.name in self.call_names.moves:
             return self.moved(call)
         if call.operator.name.endswith(("_backward", "_backward_data")):
             return self.decomposed(call)
@@ -282,7 +290,8 @@ class AtenTracer(Translator):
         for given, value in call.given.items():
             key, default = call.operator.parameters[given]
             if key and value is not None and (isinstance(value, self.torch.Tensor) or value != default):
-                named[key] = value
+                words = self.call_names.values.get(key)
+                named[key] = value if words is None else words.get(str(value), value)
         if named.get("axis") == []:  # no axes mean all
             del named["axis"]
         return self.call(call.operator.name, (), named)
@@ -311,7 +320,7 @@ class AtenTracer(Translator):
         rule = import_module("torch._decomp").decomposition_table.get(call.function)
         if rule is None:
             raise Untraceable(f"it calls {call.operator.name}, which the operator table does not have")
-        with _modes(self.torch)[1](self):
+        with operator_mode(self.torch, self.run):
             results = rule(*call.arguments, **call.keywords)
         return [self.name_of(each) if self.is_real(each) else "" for each in _several(results)]
 
@@ -325,12 +334,6 @@ class AtenTracer(Translator):
 
 def _several(result: Any) -> list[Any]:
     return list(result) if isinstance(result, tuple | list) else [result]
-
-
-def _array(tensor: Any) -> Array:
-    """Return a copy of the entries."""
-    narrow = tensor.element_size() < NARROW and tensor.is_floating_point()
-    return np.array((tensor.float() if narrow else tensor).numpy(force=True))
 
 
 def _memory(tensor: Any) -> int:
@@ -347,44 +350,3 @@ def _positions(tensor: Any) -> npt.NDArray[np.int64]:
     for length, stride in zip(tensor.shape, tensor.stride(), strict=True):
         result = result[..., None] + stride * np.arange(length)
     return result
-
-
-@cache
-def _modes(torch: Any) -> tuple[type, type]:
-    """Return the modes of PyTorch that show a tracer the calls of Python and those of operators."""
-
-    class _Functions(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-        """Sees the methods that take a value out of PyTorch."""
-
-        def __init__(self, tracer: AtenTracer) -> None:
-            super().__init__()
-            self.tracer = tracer
-
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            del types
-            name = getattr(func, "__name__", "")
-            if name in TEXTS:
-                return self.tracer.unseen(func, args, kwargs or {})
-            if name in READERS and self.tracer.knows(args) and not self.tracer.refusal:
-                self.tracer.refusal = f"it calls {name}, which takes a value out of the calculation"
-            return func(*args, **(kwargs or {}))
-
-    class _Operators(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]  # noqa: SLF001 (it has no public name)
-        """Sees each operator below autograd."""
-
-        supports_higher_order_operators = True
-
-        @classmethod
-        def _should_skip_dynamo(cls) -> bool:
-            """Return False: to hide each call from the compiler takes longer than to record it."""
-            return False
-
-        def __init__(self, tracer: AtenTracer) -> None:
-            super().__init__()
-            self.tracer = tracer
-
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            del types
-            return self.tracer.run(func, args, kwargs or {})
-
-    return _Functions, _Operators

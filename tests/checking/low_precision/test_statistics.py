@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from refgrad.checking.low_precision import walsh
 from refgrad.checking.low_precision.statistics import (
-    SINGLE,
     Contrast,
     Errors,
     contrasts,
@@ -20,6 +19,7 @@ from refgrad.checking.low_precision.statistics import (
     groupings,
     noise,
     normal_quantile,
+    single,
     student_quantile,
 )
 from refgrad.scenario.formats import FORMATS, rounded
@@ -99,7 +99,7 @@ def test_a_missing_constant_is_found(seed: int) -> None:
 def test_what_a_shared_rounding_explains_is_allowed() -> None:
     data = simulated(0, (4, 32), shared="all")
     (whole,) = (each for each in contrasts(data, {}) if not each.index)
-    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + SINGLE), rel=1e-4)
+    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + single()), rel=1e-4)
     assert whole.detectable(1) > whole.limit(1) > whole.allowed
 
 

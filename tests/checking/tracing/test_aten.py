@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.checking.tracing.aten import _norm
+from refgrad.checking.tracing.aten import AtenCalls
 from refgrad.checking.tracing.recorder import Untraceable
 
 
@@ -23,11 +23,11 @@ class Rows:
 )
 def test_a_norm_is_the_row_of_its_order(order: Any, row: str) -> None:
     translator: Any = Rows()
-    assert _norm(translator, "x", order) == row
+    assert AtenCalls.norm(translator, "x", order) == row
 
 
 @pytest.mark.parametrize("order", [0, -1])
 def test_a_norm_of_another_order_is_not_recorded(order: Any) -> None:
     translator: Any = Rows()
     with pytest.raises(Untraceable, match="norm with the order"):
-        _norm(translator, "x", order)
+        AtenCalls.norm(translator, "x", order)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
-from refgrad.checking.tracing.recorder import Recorder, Untraceable
-from refgrad.checking.tracing.trace import _verify_here
+from refgrad.checking.tracing import Trace, Untraceable, _verify_here
+from refgrad.checking.tracing.recorder import Recorder
 
 
 def verify(output: list[float], traced: list[float]) -> None:
-    found: Any = SimpleNamespace(dtype="float64", outputs=("y",), large=True)
-    recorder: Any = SimpleNamespace(values={"y": np.array(traced)})
-    _verify_here(found, (np.array(output),), recorder)
+    found = Trace()
+    found.dtype, found.outputs, found.values, found.work = "float64", ("y",), {"y": np.array(traced)}, 10**6
+    _verify_here(found, (np.array(output),))
 
 
 def test_a_large_trace_gives_what_the_function_returned() -> None:
