@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -145,22 +145,19 @@ class Shape(Fact):
     """An array of an unexpected shape."""
 
     name = "Wrong shape"
+    says = "{fact.subject.text} has the shape {seen}, but it should be {fact.expected}"
 
     subject: Subject
     seen: tuple[int, ...]
     expected: tuple[int, ...]
-
-    def message(self) -> str:
-        return f"{self.subject.text} has the shape {self.seen}, but it should be {self.expected}"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         what = f"{computed.before}{computed.subject(self.subject)}"
         return f"{what} has the shape {self.expected}; {engine} gives {self.seen}."
 
     def assertion(self, _: ProgramEnd) -> Assertion:
-        expected = tuple(map(int, self.expected))
-        message = f"{self.subject.text} has the shape {{got}}, but it should be {expected}"
-        return Assertion(Call("tuple({tensor}.shape)"), f"got == {expected}", message)
+        right = replace(self, expected=tuple(map(int, self.expected)))  # a report may hold anything
+        return Assertion(Call("tuple({tensor}.shape)"), f"got == {right.expected}", right.described("{got}"))
 
     def is_printed(self, output: Output) -> bool:
         return output.numbers == list(self.seen)
@@ -204,12 +201,11 @@ class Dtype(Fact):
 class Masked(Fact):
     """An array in which ``masked`` of ``size`` entries are masked: masked entries count as missing."""
 
+    says = "{fact.subject.text} has {fact.masked} of {fact.size} entries masked: they are missing"
+
     subject: Subject
     masked: int
     size: int
-
-    def message(self) -> str:
-        return f"{self.subject.text} has {self.masked} of {self.size} entries masked: they are missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,11 +246,10 @@ class Absent(Fact):
 class Unsent(Fact):
     """An unexpected gradient of a leaf that no backward call reached."""
 
+    says = "{fact.leaf} got the gradient {fact.gradients[0].text}, but nothing was sent to it"
+
     leaf: str
     gradients: tuple[Numbers, ...]
-
-    def message(self) -> str:
-        return f"{self.leaf} got the gradient {self.gradients[0].text}, but nothing was sent to it"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         [first, *others] = self.gradients[0].entries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, Self, TypeAlias
 
@@ -98,12 +98,10 @@ class Flag(Fact):
     """A flag with an unexpected value."""
 
     name = "Wrong flag"
+    says = "is {seen}, but it should be {fact.expected}"
 
     seen: str
     expected: bool
-
-    def message(self) -> str:
-        return f"is {self.seen}, but it should be {self.expected}"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         last = computed.steps[-1]
@@ -112,29 +110,26 @@ class Flag(Fact):
 
     def assertion(self, end: ProgramEnd) -> Assertion:
         [show] = end.shows
-        expected = bool(self.expected)
-        message = f"{show.what} is {{got}}, but it should be {expected}"
-        return Assertion(Call("{shown}"), f"got is {expected}", message)
+        right = replace(self, expected=bool(self.expected))
+        return Assertion(Call("{shown}"), f"got is {right.expected}", f"{show.what} {right.described('{got}')}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls(Fact):
     """A hook that was called with more or fewer gradients than there were."""
 
+    says = "{fact.hook} saw {seen} gradients, but there were {fact.expected}"
+
     hook: str
     seen: int
     expected: int
-
-    def message(self) -> str:
-        return f"{self.hook} saw {self.seen} gradients, but there were {self.expected}"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         expected, seen = (f"{n} gradient{'' if n == 1 else 's'}" for n in (self.expected, self.seen))
         return f"{computed.before}the hook `{self.hook}` sees {expected}; {engine} shows it {seen}."
 
     def assertion(self, _: ProgramEnd) -> Assertion:
-        message = f"{self.hook} saw {{got}} gradients, but there were {self.expected}"
-        return Assertion(Call("len({shown})"), f"got == {self.expected}", message)
+        return Assertion(Call("len({shown})"), f"got == {self.expected}", self.described("{got}"))
 
     def is_printed(self, output: Output) -> bool:
         return self.seen in output.numbers
@@ -145,11 +140,9 @@ class Written(Fact):
     """A seed that the engine has written to."""
 
     explains_alone = True
+    says = "wrote to a seed: {fact.change}"
 
     change: str
-
-    def message(self) -> str:
-        return f"wrote to a seed: {self.change}"
 
     def sentence(self, _: Computed, engine: str) -> str:
         return f"A backward does not write to its seed; that of {engine} does."
@@ -197,10 +190,9 @@ class Lacks(Fact):
 class Blocked(Fact):
     """A check that could not be run, because another check that it relies on fails."""
 
-    cause: str
+    says = "{fact.cause} fails already"
 
-    def message(self) -> str:
-        return f"{self.cause} fails already"
+    cause: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +264,6 @@ class Measured(Fact):
 class Remark(Fact):
     """A fact of no other kind, in English: about an adapter, for example, or why nothing can be judged."""
 
-    text: str
+    says = "{fact.text}"
 
-    def message(self) -> str:
-        return self.text
+    text: str

@@ -11,23 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.operators import operator_table
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    Grad,
-    Hook,
-    Jvp,
-    Leaf,
-    Read,
-    RequireGrad,
-    RetainGrad,
-    Scenario,
-    Step,
-    StopRequiringGrad,
-    Write,
-    ZeroGrad,
-)
+from refgrad.scenario import Scenario, Step
 from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.steps import kinds
 
 LONGEST: Final = 90
 """Characters of an expression that is still written out."""
@@ -42,14 +28,14 @@ DEFAULT: Final = "float64"
 """The precision that need not be told."""
 
 ACTIONS: Final[Mapping[type[Step], str]] = MappingProxyType({
-    Backward: "a backward from `{step.output}`",
-    Grad: "the gradient of `{step.output}` with respect to `{step.leaf}`",
-    Write: "overwriting `{step.name}`",
-    Hook: "a hook on `{step.tensor}`",
-    RetainGrad: "keeping the gradient of `{step.name}`",
-    RequireGrad: "changing whether `{step.name}` requires grad",
-    StopRequiringGrad: "changing whether `{step.name}` requires grad",
-    Read: "reading what `{step.name}` saw",
+    kinds.Backward: "a backward from `{step.output}`",
+    kinds.Grad: "the gradient of `{step.output}` with respect to `{step.leaf}`",
+    kinds.Write: "overwriting `{step.name}`",
+    kinds.Hook: "a hook on `{step.tensor}`",
+    kinds.RetainGrad: "keeping the gradient of `{step.name}`",
+    kinds.RequireGrad: "changing whether `{step.name}` requires grad",
+    kinds.StopRequiringGrad: "changing whether `{step.name}` requires grad",
+    kinds.Read: "reading what `{step.name}` saw",
 })
 """What a step does."""
 
@@ -75,17 +61,17 @@ class Computed:
         """Read the steps up to one, counted from 1."""
         self.steps = scenario.steps[:step]
         self.texts: dict[str, str] = {}
-        self.leaves: dict[str, Leaf] = {}
-        self.pushed: dict[str, Jvp] = {}
+        self.leaves: dict[str, kinds.Leaf] = {}
+        self.pushed: dict[str, kinds.Jvp] = {}
         for each in self.steps:
             self._read(each)
 
     def _read(self, step: object) -> None:
         match step:
-            case Leaf(name=name):
+            case kinds.Leaf(name=name):
                 self.texts[name] = name
                 self.leaves[name] = step
-            case Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
+            case kinds.Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
                 parts = [self.texts.get(each, each) for each in arguments]
                 given = [f"{key}={value!r}" for key, value in attributes]
                 self.texts[name] = _short(
@@ -96,33 +82,28 @@ class Computed:
                         f"{operator}({', '.join(arguments)}{', …' if given else ''})",
                     ],
                 )
-            case Grad(name=name, output=output, leaf=leaf):
+            case kinds.Grad(name=name, output=output, leaf=leaf):
                 self.texts[name] = _short(name, [f"d/d{leaf} [{self.texts.get(output, output)}]"])
-            case Jvp(name=name, output=output):
+            case kinds.Jvp(name=name, output=output):
                 self.texts[name] = _short(name, [f"jvp [{self.texts.get(output, output)}]"])
                 self.pushed[name] = step
 
     @property
+    def outputs(self) -> list[str]:
+        """The output of each backward."""
+        return [step.output for step in self.steps if isinstance(step, kinds.Backward)]
+
+    @property
     def output(self) -> str:
         """The output of the last backward, as an expression."""
-        outputs = [step.output for step in self.steps if isinstance(step, Backward)]
-        return self.texts.get(outputs[-1], outputs[-1]) if outputs else "the output"
-
-    @property
-    def backwards(self) -> int:
-        """How many backwards there are."""
-        return sum(isinstance(step, Backward) for step in self.steps)
-
-    @property
-    def resets(self) -> bool:
-        """Whether a gradient is reset somewhere."""
-        return any(isinstance(step, ZeroGrad) for step in self.steps)
+        return self.texts.get(self.outputs[-1], self.outputs[-1]) if self.outputs else "the output"
 
     @property
     def plain(self) -> bool:
         """Whether there is nothing but one computation and one backward."""
-        return self.backwards <= 1 and all(
-            isinstance(s, Leaf | Apply | Backward | Read | Grad | Jvp) for s in self.steps
+        return len(self.outputs) <= 1 and all(
+            isinstance(s, kinds.Leaf | kinds.Apply | kinds.Backward | kinds.Read | kinds.Grad | kinds.Jvp)
+            for s in self.steps
         )
 
     @property
@@ -169,7 +150,7 @@ class Computed:
     def _seeds(self) -> Iterator[npt.NDArray[np.generic]]:
         """Yield the seed of a backward that has another one than ones."""
         for step in self.steps:
-            if isinstance(step, Backward) and step.seed is not None:
+            if isinstance(step, kinds.Backward) and step.seed is not None:
                 seed = step.seed.to_numpy()
                 if not (seed == 1).all():
                     yield seed
@@ -177,14 +158,15 @@ class Computed:
     @property
     def _elementwise(self) -> bool:
         table = operator_table()
-        rows = [table.get(step.operator) for step in self.steps if isinstance(step, Apply)]
+        rows = [table.get(step.operator) for step in self.steps if isinstance(step, kinds.Apply)]
         return all(row is not None and row.formula is not None for row in rows)
 
     def subject(self, subject: Subject) -> str:
         """Name an array by what it was computed as."""
         text = self.texts.get(subject.name, subject.name)
         if subject.of == "gradient":
-            added = "" if self.backwards <= 1 or self.resets else f", added up over {self.backwards} backwards,"
+            backwards, resets = len(self.outputs), any(isinstance(step, kinds.ZeroGrad) for step in self.steps)
+            added = "" if backwards <= 1 or resets else f", added up over {backwards} backwards,"
             return f"{self.slope(subject.name)}{added}"
         if subject.name in self.pushed:
             return self.derivative(self.pushed[subject.name])
@@ -194,11 +176,10 @@ class Computed:
 
     def slope(self, name: str) -> str:
         """Name the gradient of a tensor, with what it is a gradient of where that is one thing."""
-        outputs = {step.output for step in self.steps if isinstance(step, Backward)}
-        one = len(outputs) <= 1
+        one = len({*self.outputs}) <= 1
         return f"the gradient of `{self.output}` with respect to `{name}`" if one else f"the gradient of `{name}`"
 
-    def derivative(self, pushed: Jvp) -> str:
+    def derivative(self, pushed: kinds.Jvp) -> str:
         """Name what forward mode makes."""
         moved = [f"`{leaf}` moves{_by(tangent.to_numpy())}" for leaf, tangent in pushed.tangents]
         return (
@@ -210,13 +191,13 @@ class Computed:
         """What an engine must be able to do at the last step."""
         place = self.place()
         match self.steps[-1] if self.steps else None:
-            case Apply(name=name) | Read(what="value", name=name):
+            case kinds.Apply(name=name) | kinds.Read(what="value", name=name):
                 return f"`{self.texts[name]}` can be computed{place}"
-            case Jvp(output=output):
+            case kinds.Jvp(output=output):
                 return f"`{self.texts.get(output, output)}` has a forward-mode derivative{place}"
-            case Grad(output=output, leaf=leaf):
+            case kinds.Grad(output=output, leaf=leaf):
                 return f"`{self.texts.get(output, output)}` has a gradient with respect to `{leaf}`{place}"
-            case Backward() | Read(what="grad") | None if self.backwards or not self.steps:
+            case kinds.Backward() | kinds.Read(what="grad") | None if self.outputs or not self.steps:
                 return f"`{self.output}` has a gradient{place}"
         return f"{self.action} is possible{place}"
 
@@ -224,7 +205,7 @@ class Computed:
     def action(self) -> str:
         """What the last step does."""
         last = self.steps[-1]
-        if isinstance(last, Read) and last.what != "hook":
+        if isinstance(last, kinds.Read) and last.what != "hook":
             part = "the gradient" if last.what == "grad" else f"`{last.what}`"
             return f"reading {part} of `{self.texts.get(last.name, last.name)}`"
         return ACTIONS.get(type(last), "`{text}`").format(step=last, text=last.to_text())

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from refgrad.generation import corner_scenarios
 from refgrad.grading.checks.isolation import without_seeds
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
-from refgrad.grading.search import Demonstration
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, Isolation, launch, observe, reproduce
@@ -27,33 +27,23 @@ from refgrad.native.text import plain_line
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
 
-KINDS: Final = MappingProxyType({
-    "a number": np.array(1.5),
-    "a vector": np.array([1.5, 0.75, 2.25]),
-    "a matrix": np.array([[1.5, 0.75, 2.25], [0.5, 1.25, 1.75]]),
-    "an empty array": np.zeros((0, 2)),
-})
+TRIALS: Final = NUMBERS["trials"]
+
+KINDS: Final = MappingProxyType(
+    {kind: np.array(entries) for kind, entries in TRIALS["kinds"].items()} | {"an empty array": np.zeros((0, 2))}
+)
 """Arrays on which each template is tried, by kind."""
-
-FIXED_CASES: Final = 24
-"""Number of fixed cases of an operator that are searched for one of each kind of array."""
-
-LARGEST: Final = 24
-"""Largest number of entries of all leaves of a scenario that a reader can follow."""
 
 LEAF: Final = ("leaf", "value")
 FIXED: Final = ("constant", "value")
 GRADIENT: Final = ("seed", "backward", "gradient", "vjp")
 """Fields of adapters that make or read a leaf, a constant and a gradient."""
 
-PATIENCE: Final = 20.0
+PATIENCE: Final[float] = TRIALS["patience"]
 """Time limit of one program, in seconds."""
 
 PLAIN: Final = ("multiply", "add", "exp", "sin", "tanh", "square", "negative")
 """Simple operators whose gradients are tried, in this order."""
-
-OTHERS: Final = 8
-"""Number of further operators that are tried if all of these fail, since they may be at fault themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +71,6 @@ class TemplateTrial:
     def program(self) -> str:
         """The program that was run."""
         return reproduce(self.scenario, self.engine)
-
-    @property
-    def outcome_text(self) -> str:
-        """The outcome and its description."""
-        return f"{self.finding.outcome}: {Demonstration(self.scenario, self.finding).message}"
 
     @property
     def remedy(self) -> str:
@@ -170,7 +155,9 @@ def _simple(engine: Engine) -> Iterator[str]:
     """Yield the operators whose gradients are tried: plain ones, and then a few others without attributes."""
     yield from (name for name in PLAIN if name in engine.operators)
     rows = (row for row in operator_table().values() if row.elementwise and not row.attribute_names)
-    yield from islice((row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), OTHERS)
+    yield from islice(
+        (row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), TRIALS["others"]
+    )
 
 
 def backward_steps(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
@@ -228,9 +215,9 @@ def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) ->
 
 def small_fixed_cases(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
     """Yield the small fixed cases of an operator that have no other kinds of arrays."""
-    for seeded in corner_scenarios(operator.name, most=FIXED_CASES):
+    for seeded in corner_scenarios(operator.name, most=TRIALS["fixed_cases"]):
         scenario = _fitting(seeded, engine)
-        small = sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST
+        small = sum(leaf.value.size for leaf in scenario.leaves) <= TRIALS["largest"]
         offered = required_features(scenario) <= engine.adapter.features
         if small and offered and {*map(_kind, scenario.leaves)} <= {*kinds}:
             yield scenario
@@ -311,10 +298,15 @@ def without_arrays(engine: Engine) -> str:
 SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"})
 """Operators of two operands that plain programs use, with their signs in formulas."""
 
-LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in (("x", 1.5), ("y", 2.25)))
+LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in TRIALS["leaves"].items())
 """Operands of plain programs."""
 
-WITH_KEPT_GRADIENTS: Final = MappingProxyType({"add": ((5, 3), (7, 4)), "multiply": ((16.875, 6.75), (23.625, 9))})
+_PRODUCTS: Final = tuple(leaf.value.to_numpy().item() * LEAVES[0].value.to_numpy().item() for leaf in LEAVES[::-1])
+
+WITH_KEPT_GRADIENTS: Final = MappingProxyType({
+    name: tuple((across * times, along * again) for times, again in TRIALS["kept"])
+    for name, (across, along) in (("add", (1, 1)), ("multiply", _PRODUCTS))
+})
 """Gradients of ``x`` and ``y`` after two backwards from `(x + y) + x` or `(x * y) * x` if results keep their gradients.
 
 In the second pair the output also adds the seed to the gradient that it kept.

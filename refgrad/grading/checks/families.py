@@ -8,20 +8,19 @@ from typing import Final
 from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.check import Check, Family
 from refgrad.grading.checks.claims import ClaimCheck, all_claims
-from refgrad.grading.checks.graphs import GRAPH_CHECKS, LifecycleCheck
+from refgrad.grading.checks.graphs import GRAPHS
 from refgrad.grading.checks.operators.derivatives import (
-    ContractCheck,
-    EdgeCheck,
-    ForwardModeCheck,
-    OperatorCheck,
-    SecondOrderCheck,
-    ThirdOrderCheck,
+    CONTRACTS,
+    EDGES,
+    FORWARD_MODE,
+    HALF_PRECISION,
+    OPERATORS,
+    SECOND_ORDER,
+    THIRD_ORDER,
 )
-from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
-from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
-from refgrad.grading.checks.operators.operator_check import CheckOfOperator
+from refgrad.grading.checks.operators.exceptional import EXCEPTIONAL, INFINITIES
 from refgrad.operators import Operator, operator_table
 
 
@@ -34,28 +33,27 @@ def _has_derivatives(operator: Operator) -> bool:
     return not all(map(operator.vanishes, operator.differentiable_arguments))
 
 
-OPERATOR_CHECKS: Final[tuple[tuple[type[CheckOfOperator], Callable[[Operator], bool]], ...]] = (
-    (OperatorCheck, lambda _: True),
-    (EdgeCheck, lambda operator: bool(operator.edges)),
-    (SecondOrderCheck, _has_derivatives),
-    (ThirdOrderCheck, _has_derivatives),
-    (ContractCheck, _is_differentiable),
-    (ForwardModeCheck, _is_differentiable),
-    (HalfPrecisionCheck, _is_differentiable),
-    (ExceptionalCheck, _is_differentiable),
-    (InfinityCheck, lambda operator: operator.composite is None),
+OF_OPERATORS: Final[tuple[tuple[Family, Callable[[Operator], bool]], ...]] = (
+    (OPERATORS, lambda _: True),
+    (EDGES, lambda operator: bool(operator.edges)),
+    (SECOND_ORDER, _has_derivatives),
+    (THIRD_ORDER, _has_derivatives),
+    (CONTRACTS, _is_differentiable),
+    (FORWARD_MODE, _is_differentiable),
+    (HALF_PRECISION, _is_differentiable),
+    (EXCEPTIONAL, _is_differentiable),
+    (INFINITIES, lambda operator: operator.composite is None),
 )
-"""Checks of one operator each, with the operators that they are about."""
+"""Families of checks of one operator each, with the operators that they are about."""
 
 
 def all_checks() -> tuple[Check, ...]:
     """Return all checks."""
-    operators = operator_table().values()
+    table = operator_table()
     return (
         *map(BehaviourCheck, all_behaviours()),
-        *(check(operator) for check, is_about in OPERATOR_CHECKS for operator in operators if is_about(operator)),
-        *GRAPH_CHECKS,
-        LifecycleCheck(),
+        *(family.check(name) for family, is_about in OF_OPERATORS for name, row in table.items() if is_about(row)),
+        *(family.check() for family in GRAPHS),
         *map(ClaimCheck, all_claims()),
     )
 

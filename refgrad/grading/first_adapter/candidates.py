@@ -134,8 +134,6 @@ KNOWN: Final[Mapping[str, Any]] = MappingProxyType(parsed_toml(Path(__file__).wi
 PLAIN_LEAF: Final = "{array}"
 """Template of a leaf of libraries that differentiate functions of NumPy arrays."""
 
-MOST_CLASSES: Final = 16
-"""Largest number of classes of a module that are tried as makers of tensors if no usual maker exists."""
 
 NOT_SUPPORTED: Final = "exec('raise NotImplementedError')"
 """Expression in place of a call with attributes that a function does not take."""

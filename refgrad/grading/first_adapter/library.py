@@ -16,9 +16,9 @@ import numpy as np
 
 from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.checks.claims import Claim
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.first_adapter.candidates import (
     KNOWN,
-    MOST_CLASSES,
     checked_modules,
     owner_of,
 )
@@ -45,8 +45,8 @@ SHARED: Final = ("name", "setup", "leaf", "value", "operators", "aliases", "scal
 
 REFUSED: Final = frozenset({"unexpected-error", "unsupported", "inconclusive"})
 
-PATIENT: Final = 5
-"""Number of errors after which a spelling is given up."""
+
+CHOICE: Final = NUMBERS["first_adapter"]
 
 NUMBER: Final = "a number"
 VECTOR: Final = "a vector"
@@ -59,8 +59,6 @@ BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
 REFUSING: Final = frozenset({"AssertionError", "ValueError"})
 """Types of errors, besides NotImplementedError, with which libraries reject an operand."""
 
-LONGEST_PATTERN: Final = 80
-"""Largest number of characters of a message that a pattern is made of."""
 
 WITHOUT: Final = frozenset({"missing", "crashed", "unexpected-error", "unsupported"})
 """Outcomes of a scenario in which no gradient comes back."""
@@ -238,7 +236,7 @@ class StartedLibrary(Engine):
                 right += 1
                 of_arrays = of_arrays or any(leaf.value.shape for leaf in scenario.leaves)
             errors += first.outcome == "unexpected-error"
-            if errors == PATIENT and not right:
+            if errors == CHOICE["patient"] and not right:
                 break
         return Finding("passed" if right and of_arrays else "unsupported")
 
@@ -255,7 +253,9 @@ class StartedLibrary(Engine):
                 for scenario in small_fixed_cases(operator_table()[name], kinds, self):
                     error = getattr(single.finding(_values_only(scenario)).fact, "error", None)
                     if error is not None and error.type in REFUSING and error.message:
-                        pattern = re.escape(error.text.partition("\n")[0][:LONGEST_PATTERN]).replace("\\ ", " ")
+                        pattern = re.escape(error.text.partition("\n")[0][: CHOICE["longest_pattern"]]).replace(
+                            "\\ ", " "
+                        )
                         patterns[re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", pattern)] = None
         return list(patterns)
 
@@ -393,7 +393,7 @@ class LibraryModules:
 
 def classes(started: StartedLibrary, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Return the names of the first public classes of each module."""
-    return {module: _public(_listed(started, module)[0], "class")[:MOST_CLASSES] for module in modules}
+    return {module: _public(_listed(started, module)[0], "class")[: CHOICE["most_classes"]] for module in modules}
 
 
 def inspected(started: StartedLibrary, modules: Sequence[str]) -> Seen:

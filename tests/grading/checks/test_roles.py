@@ -39,7 +39,7 @@ PLAYED = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
 
 def runnable(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> bool:
     """Whether an engine of these operators, and of all features but perhaps arrays, can run a filled scenario."""
-    made = filled(scenario, offered, arrays=arrays)
+    made = filled(scenario, frozenset(offered), arrays=arrays)
     return made.operators <= offered and (arrays or "arrays" not in required_features(made))
 
 
@@ -66,7 +66,7 @@ def test_shapes_are_why_the_others_do_not_run_on_scalars() -> None:
 def test_what_is_filled_has_offered_operators_alone_and_the_same_kinds_of_predictions(
     scenario: Scenario, offered: frozenset[str], *, arrays: bool
 ) -> None:
-    made = filled(scenario, offered, arrays=arrays)
+    made = filled(scenario, frozenset(offered), arrays=arrays)
     if made is scenario:
         return
     assert made.operators <= offered
