@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from refgrad.errors import UserError, shortened, suggestion
-from refgrad.specification import schema_path
+from refgrad.specification import shipped_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -224,7 +224,7 @@ def _level(holder: Any) -> tuple[Any, Iterator[Any]]:
 def _schema(name: str) -> Any:
     """Return the schema of this name, or for ``NAME#PART`` the definition ``PART`` of that schema."""
     name, _, part = name.partition("#")
-    schema = json.loads(schema_path(name).read_text(encoding="utf-8"))
+    schema = json.loads(shipped_path("schema", f"{name}.schema.json").read_text(encoding="utf-8"))
     return {"$ref": f"#/$defs/{part}", "$defs": schema["$defs"]} if part else schema
 
 

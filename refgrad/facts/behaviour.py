@@ -4,43 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from refgrad.facts.assertion import Assertion, Output, ProgramEnd
-from refgrad.facts.computed import Computed
+from refgrad.facts.computed import TEXTS, Computed
 from refgrad.facts.fact import MEMORY, Fact, Link, error_link
 from refgrad.native.observation import Raised
 from refgrad.native.statements import Call, Name, Value, Walk
 from refgrad.scenario import Read
-
-EXCUSES: Final[Mapping[str, str]] = MappingProxyType({
-    "": "",
-    "zero": "a gradient that is zero need not be recorded: ",
-    "valueless": "there may be no value here: ",
-    "outside": "an operand is outside of the operator's range: ",
-})
-
-REASONS: Final[Mapping[str, str]] = MappingProxyType({
-    "freed-graph": "the graph was freed",
-    "hook-on-constant": "a constant has no gradient to watch",
-    "implicit-seed": "an output of several entries needs a seed",
-    "leaf-in-place": "a leaf that requires grad was written to",
-    "modified-in-place": "a value that the graph needs was overwritten",
-    "no-graph": "nothing was recorded",
-    "requires-grad-of-non-leaf": "only leaves can be told to require grad or not",
-    "retain-grad-on-constant": "a constant has no gradient to keep",
-    "seed-shape": "the seed has another shape than the output",
-    "write-shape": "what is written does not fit",
-})
-"""Reason why an error is expected, by the kind of error."""
 
 Excuse: TypeAlias = Literal["", "zero", "valueless", "outside"]
 
 
 def reasons(kinds: Sequence[str]) -> str:
     """Return why an error of one of these kinds is expected."""
-    return " or ".join(REASONS.get(kind, kind) for kind in kinds)
+    return " or ".join(TEXTS["reasons"].get(kind, kind) for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +35,11 @@ class Error(Fact):
     excuse: Excuse = ""
 
     def message(self) -> str:
+        excuse = TEXTS["excuses"][self.excuse]
         if not self.expected:
-            return f"{EXCUSES[self.excuse]}raised {self.error.text}"
+            return f"{excuse}raised {self.error.text}"
         wanted, due = " or ".join(map(repr, self.expected)), " or ".join(self.due)
-        return f"{EXCUSES[self.excuse]}raised {self.error.text!r}, which does not match {wanted}, as it should ({due})"
+        return f"{excuse}raised {self.error.text!r}, which does not match {wanted}, as it should ({due})"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         expected = f"an error is due here that says so: {reasons(self.due)}" if self.expected else computed.possible

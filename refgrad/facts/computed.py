@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.documents import parsed_toml
 from refgrad.operators import operator_table
-from refgrad.scenario import Scenario, Step
+from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.steps import kinds
+from refgrad.specification import shipped_path
+
+TEXTS: Final = parsed_toml(shipped_path("facts.toml"))
+"""Descriptions of ``remarks``, ``excuses``, ``reasons`` and ``actions`` by name."""
 
 LONGEST: Final = 90
 """Characters of an expression that is still written out."""
@@ -26,18 +30,6 @@ MOST_ENTRIES: Final = 4
 
 DEFAULT: Final = "float64"
 """The precision that need not be told."""
-
-ACTIONS: Final[Mapping[type[Step], str]] = MappingProxyType({
-    kinds.Backward: "a backward from `{step.output}`",
-    kinds.Grad: "the gradient of `{step.output}` with respect to `{step.leaf}`",
-    kinds.Write: "overwriting `{step.name}`",
-    kinds.Hook: "a hook on `{step.tensor}`",
-    kinds.RetainGrad: "keeping the gradient of `{step.name}`",
-    kinds.RequireGrad: "changing whether `{step.name}` requires grad",
-    kinds.StopRequiringGrad: "changing whether `{step.name}` requires grad",
-    kinds.Read: "reading what `{step.name}` saw",
-})
-"""What a step does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,33 +119,25 @@ class Computed:
         """
         if not self.plain or not self.leaves:
             return ""
-        shown = list(self._operands(index))
-        seeds = [_told("seed", seed, self._at(index)) for seed in self._seeds()] if seeded else []
+        at = index if self._elementwise else ()  # elsewhere all entries may decide
+        arrays = [
+            step.seed.to_numpy() for step in self.steps if isinstance(step, kinds.Backward) and step.seed is not None
+        ]
+        shown = list(self._operands(index, at))
+        seeds = [_told("seed", seed, at) for seed in arrays if seeded and not (seed == 1).all()]
         untold = [*([] if shown else ["operands"]), *([] if all(seeds) else ["seed"])]
         left = f"the {' and the '.join(untold)} of the program"
         told = ", ".join([*shown, *(each for part in seeds for each in part)])
         return f" at {told or left}{f' with {left}' if told and untold else ''}"
 
-    def _operands(self, index: Sequence[int]) -> Sequence[str]:
+    def _operands(self, index: Sequence[int], at: Sequence[int]) -> Sequence[str]:
         """Return what is told of the leaves, nothing where that would not say what matters of them."""
         values = {leaf.name: leaf.value.to_numpy() for leaf in self.leaves.values()}
-        told = [_told(name, array, self._at(index)) for name, array in values.items()]
+        told = [_told(name, array, at) for name, array in values.items()]
         known = all(told) or self._elementwise or any(map(_is_odd, values.values()))
         if not known or (len(values) > MOST_PLACES and not index):
             return []
         return [each for part in told for each in part][:MOST_PLACES]
-
-    def _at(self, index: Sequence[int]) -> Sequence[int]:
-        """Return the place of operands and seeds that decides an entry, none where all places may."""
-        return index if self._elementwise else ()
-
-    def _seeds(self) -> Iterator[npt.NDArray[np.generic]]:
-        """Yield the seed of a backward that has another one than ones."""
-        for step in self.steps:
-            if isinstance(step, kinds.Backward) and step.seed is not None:
-                seed = step.seed.to_numpy()
-                if not (seed == 1).all():
-                    yield seed
 
     @property
     def _elementwise(self) -> bool:
@@ -208,7 +192,7 @@ class Computed:
         if isinstance(last, kinds.Read) and last.what != "hook":
             part = "the gradient" if last.what == "grad" else f"`{last.what}`"
             return f"reading {part} of `{self.texts.get(last.name, last.name)}`"
-        return ACTIONS.get(type(last), "`{text}`").format(step=last, text=last.to_text())
+        return str(TEXTS["actions"].get(type(last).__name__, "`{text}`").format(step=last, text=last.to_text()))
 
 
 def _short(name: str, texts: Sequence[str]) -> str:

@@ -95,7 +95,8 @@ def _spread(random: np.random.Generator, row: Operator, argument: str) -> Points
     """
     low, high = row.samples[argument]
     half = 0 if "subnormal" in row.exceptional.conventions else ACCURACY["points"] // 2
-    magnitudes = 10 ** random.uniform(*ACCURACY["magnitudes"], half)
+    least, most = ACCURACY["magnitudes"]
+    magnitudes = 10 ** random.uniform(least, most, half)
     signs = random.choice([sign for sign, there in ((-1, low < 0), (1, high > 0)) if there], half)
     return np.concatenate([random.uniform(low, high, ACCURACY["points"] - half), signs * magnitudes])
 

@@ -23,7 +23,6 @@ from refgrad.native.observation import Raised
 from refgrad.native.program import Spell, program_of
 from refgrad.native.repetition import printed_again_and_again
 from refgrad.native.statements import Code, Statement
-from refgrad.operators import Operator
 from refgrad.scenario import Read, Scenario
 
 
@@ -77,10 +76,6 @@ class Bench:
         """Run scenarios that will be examined next in one batch."""
         offered = [each for each in scenarios if not self.engine.absent(each) and not self._hanging(each, check)]
         prepare(offered, self.engine, seeds=self.reliance.watches_seeds_in(check.id))
-
-    def offers(self, operator: Operator) -> bool:
-        """Return True if the engine has an operator."""
-        return self.engine.offers(operator)
 
     def profile(self, **fields: Any) -> Profile:
         """Return the profile of the scenarios that the engine can run."""

@@ -16,7 +16,7 @@ from typing import Final, get_args
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
 from refgrad.grading.checks import isolation
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import NUMBERS
+from refgrad.grading.checks.settings import CHECKS, NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features
@@ -38,14 +38,7 @@ TRIED: Final = NUMBERS["operators"]
 MEETINGS: Final = frozenset(get_args(Meeting))
 
 
-PRODUCT_OF_A_SUBNORMAL: Final = parse(
-    """
-    x = leaf float64[2] {0x1p-1023 0x1p-1030}
-    y = leaf float64[2] {0x1p+0 0x1p+1}
-    z = multiply x y
-    read value z
-    """
-)
+PRODUCT_OF_A_SUBNORMAL: Final = parse(CHECKS["product_of_a_subnormal"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ class CheckSearch:
         """
         finding, other = self.failed[scenario], self.failed[first]
         if finding.outcome == other.outcome == "inaccurate":
-            return budgets(finding) >= SEARCH["about"] * budgets(other)
+            return bool(budgets(finding) >= SEARCH["about"] * budgets(other))
         return OUTCOMES.index(finding.outcome) <= OUTCOMES.index(other.outcome)
 
     def fails(self, scenario: Scenario) -> bool:
@@ -236,7 +236,7 @@ class CheckSearch:
     @property
     def is_exhausted(self) -> bool:
         """Return True if no more processes may end in this check. One that hung costs its whole time limit."""
-        most = SEARCH["most_hung"] if self.outcomes["hung"] else SEARCH["most_crashed"]
+        most: int = SEARCH["most_hung"] if self.outcomes["hung"] else SEARCH["most_crashed"]
         return self.bench.engine.runner.endings - self.endings >= most
 
     @property
@@ -264,5 +264,5 @@ class CheckSearch:
     def fact(self) -> Fact | None:
         """Fact of a search without failures: a choice, why nothing was decided, or the counts of outcomes."""
         finding = self.findings_by_outcome.get(self.outcome)
-        tells = self.outcome == "convention" or (self.outcome != "passed" and not self.decided)
-        return finding.fact if tells and finding is not None and finding.fact is not None else Tally.of(self.outcomes)
+        decides = self.outcome == "convention" or (self.outcome != "passed" and not self.decided)
+        return finding.fact if decides and finding is not None and finding.fact is not None else Tally.of(self.outcomes)

@@ -13,11 +13,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.documents import parsed_toml
 from refgrad.generation import corner_scenarios
 from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.search import Demonstration
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, Isolation, launch, observe, reproduce
@@ -26,6 +28,8 @@ from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario.rewrite import with_seeds
+from refgrad.specification import shipped_path
 
 TRIALS: Final = NUMBERS["trials"]
 
@@ -73,15 +77,28 @@ class TemplateTrial:
         return reproduce(self.scenario, self.engine)
 
     @property
+    def outcome_text(self) -> str:
+        """The outcome and its description."""
+        return f"{self.finding.outcome}: {Demonstration(self.scenario, self.finding).message}"
+
+    @property
     def remedy(self) -> str:
         """Advice on how to correct the template."""
+        error, missing = getattr(self.finding.fact, "error", None), self.finding.outcome == "missing"
         if self.necessary:
-            return NOTHING_LEFT
-        if all(name.startswith("operators.") for name in self.fields):
-            return remedy(self.finding, self.kind, OTHER_MEANING, NO_SECOND_GRADIENT)
-        if any(isinstance(step, Backward) for step in self.scenario.steps):
-            return remedy(self.finding, self.kind, OTHER_GRADIENT, NO_GRADIENT)
-        return remedy(self.finding, self.kind, f"{self.kind} must be returned unchanged: {SHAPES}", NO_GRADIENT)
+            advice = "nothing_left"
+        elif error is not None:
+            return _of_error(error)
+        elif self.finding.outcome in {"crashed", "hung"}:
+            advice = "ended"
+        elif all(name.startswith("operators.") for name in self.fields):
+            advice = "no_second_gradient" if missing else "other_meaning"
+        elif missing:
+            advice = "no_gradient"
+        else:
+            backward = any(isinstance(step, Backward) for step in self.scenario.steps)
+            advice = "other_gradient" if backward else "not_returned"
+        return str(ADVICE["outcomes"][advice].format(kind=self.kind))
 
 
 def start(name: str, python: str) -> Engine:
@@ -178,7 +195,7 @@ def _fitting(scenario: Scenario, engine: Engine) -> Scenario:
 
 def without_seed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps of a backward from a number without its seed, which is optional there."""
-    return tuple(replace(step, seed=None) if isinstance(step, Backward) else step for step in steps)
+    return with_seeds(steps, lambda _: None)
 
 
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> TemplateTrial:
@@ -234,57 +251,18 @@ def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario
     return TemplateTrial({f"operators.{name}": text}, kind, scenario, single, examine(scenario, single))
 
 
-ADVICE: Final = (
-    (r"NameError|ReferenceError|is not defined", "the template uses a name that `setup` does not make"),
-    (
-        r"AttributeError|is not a function|has no attribute",
-        "the library has nothing of that name: correct it, or remove the spelling",
-    ),
-    (
-        r"TypeError: .*(argument|parameter|positional)",
-        "the function takes other arguments: write the template as the library's documentation calls it",
-    ),
-)
-"""Advice by patterns of the text of an error."""
-
-OTHER_MEANING: Final = (
-    "compare the row of `refgrad list operators` with the library's documentation: the order of arguments, what an "
-    "attribute means, or another function of that name (then `unlike`)"
-)
-NOTHING_LEFT: Final = "every kind of array is rejected, or appears to be: `leaf` and `value` must work for one of them"
-NO_SECOND_GRADIENT: Final = (
-    "if the library gives it no gradient, remove the spelling, or put the operator into `unlike`; if it should, "
-    "keep the spelling: the report will show the failure"
-)
-OTHER_GRADIENT: Final = "the gradient is not the expected one: correct `backward`, `gradient`, `seed` or `vjp`"
-NO_GRADIENT: Final = "there is no gradient, or one that is not a number: correct `backward`, `gradient` or `vjp`"
-SHAPES: Final = "correct `leaf`, `constant`, `value` or `seed`, which may lose the shape or the dtype"
-
-
-def remedy(finding: Finding, kind: str, other: str, absent: str) -> str:
-    """Return advice on how to correct a template after a failed trial.
-
-    ``other`` is the advice for unexpected arrays, and ``absent`` that for a missing gradient.
-    """
-    error = getattr(finding.fact, "error", None)
-    if error is not None:
-        return _of_error(error)
-    if finding.outcome in {"crashed", "hung"}:
-        return f"run the program by itself; if {kind} is more than the library takes, raise NotImplementedError for it"
-    return absent if finding.outcome == "missing" else other
+ADVICE: Final = parsed_toml(shipped_path("advice.toml"))
+"""Advice on how to correct a template: by patterns of the text of ``errors``, and by ``outcomes``."""
 
 
 def _of_error(error: Raised) -> str:
-    known = next((advice for pattern, advice in ADVICE if re.search(pattern, error.text)), None)
+    known = next((text for pattern, text in ADVICE["errors"].items() if re.search(pattern, error.text)), None)
     if known is not None:
-        return known
+        return str(known)
     first = error.message.strip().partition("\n")[0][:60]
     declared = re.sub(r"([][().*+?^$|{}\\])", r"\\\1", f"{error.type}: {first}")
     literal = f"'{declared}'" if "'" not in declared else json.dumps(declared, ensure_ascii=False)
-    return (
-        "if the library should do this, keep the template: the report will show the failure; if not, "
-        f"`refusals = [{literal}]`"
-    )
+    return str(ADVICE["outcomes"]["raised"].format(literal=literal))
 
 
 def without_arrays(engine: Engine) -> str:

@@ -48,7 +48,7 @@ def test_a_backward_without_a_seed_is_tried_only_from_numbers() -> None:
 def test_a_wrong_leaf_is_reported_first_and_operators_are_not_blamed() -> None:
     (trial,) = failing(leaf="torch.tensor(np.atleast_1d({array}), requires_grad={requires_grad})")
     assert (trial.kind, set(trial.fields)) == ("a number", {"leaf", "value"})
-    assert "the shape (1,), but it should be ()" in trial.finding.message
+    assert "the shape (1,), but it should be ()" in trial.outcome_text
     assert "`leaf`" in trial.remedy
 
 
@@ -138,14 +138,14 @@ def test_some_operators_of_the_reference_engine_have_nothing_to_mend() -> None:
     """Every eighth of them: all take many seconds."""
     some = dict(islice(ADAPTER.operators.items(), 0, None, 8))
     results = tried(operators=some)
-    assert [trial.finding.message for trial in results if trial.failed] == []
+    assert [trial.outcome_text for trial in results if trial.failed] == []
     assert {f"operators.{name}" for name in some} <= {name for trial in results for name in trial.fields}
 
 
 @pytest.mark.slow
 def test_the_reference_engine_has_nothing_to_mend() -> None:
     results = [*trials(start("refgrad", "python"))]
-    assert [trial.finding.message for trial in results if trial.failed] == []
+    assert [trial.outcome_text for trial in results if trial.failed] == []
     assert isinstance(results[0].engine.adapter, TapeAdapter)
 
 
@@ -156,7 +156,7 @@ EMPTY_ONLY = "\n\ndef alone(x):\n    if x.shape: raise NotImplementedError\n    
 def test_a_leaf_that_is_refused_for_every_kind_is_no_adapter() -> None:
     results = failing(setup=ADAPTER.setup + REFUSED, leaf="refuse({array})")
     assert [trial.kind for trial in results] == ["a number", "a vector", "a matrix", "an empty array"]
-    assert results[0].finding.message.endswith("raised NotImplementedError: no ()")
+    assert results[0].outcome_text.endswith("raised NotImplementedError: no ()")
     assert "`leaf` and `value` must work for one of them" in results[0].remedy
 
 

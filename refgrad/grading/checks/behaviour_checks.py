@@ -10,7 +10,8 @@ from refgrad.facts import Blocked, Error, Evidence, Remark
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.blame import Avoided, is_broken, is_known_inaccuracy
-from refgrad.grading.checks.operators.derivatives import SECOND_ORDER, verdict_on
+from refgrad.grading.checks.operators.derivatives import SECOND_ORDER
+from refgrad.grading.checks.operators.values import verdict_on
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration, run_again
@@ -123,7 +124,7 @@ class _Trial:
         verdicts = list(_verdicts(bench, scenario))
         if is_known_inaccuracy(scenario, finding, verdicts):
             return cls(scenario, Finding("passed"))
-        wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of([v]).allows(scenario)]
+        wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of(v).allows(scenario)]
         of_gradients = (each.id for each in wrong if each.chapter == SECOND_ORDER.name)
         alone = bench.reliance.wrong_in_isolation(scenario, [each.operator for each in wrong])
         return cls(scenario, finding, f"operators/{alone}" if alone else next(of_gradients, ""))

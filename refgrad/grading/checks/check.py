@@ -74,13 +74,18 @@ Need: TypeAlias = "str | Callable[[FamilyCheck, Bench], str]"
 """Prefix of behaviours, or a function that returns the id of a failing check, or an empty string."""
 
 
+def is_differentiable(operator: Operator) -> bool:
+    """Return True if an operator has a differentiable operand."""
+    return bool(operator.differentiable_arguments)
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of checks, which has the name of its row.
 
     Its only check has this name as its id, or it is a chapter with one check for each operator. ``judge`` tries
-    scenarios, if the engine has what the row lists and none of the ``needs`` fails. The other functions are the methods
-    of its checks.
+    scenarios, if the engine has what the row lists and none of the ``needs`` fails. A chapter ``is_about`` some of the
+    operators. The other functions are the methods of its checks.
     """
 
     name: str
@@ -90,6 +95,7 @@ class Family:
     met: Callable[[FamilyCheck, Scenario, Bench], Scenario | None] = Check.met
     explains: Callable[[FamilyCheck, Scenario, Finding, Bench], bool] = Check.explains
     draws: bool = True
+    is_about: Callable[[Operator], bool] = is_differentiable
 
     def check(self, operator: str = "") -> FamilyCheck:
         """Return the check of an operator, or the only check of the family."""
@@ -148,7 +154,7 @@ class FamilyCheck(Check):
         """Return the features, the operator and the dtypes of the row that the engine lacks."""
         row, adapter = self.row, bench.engine.adapter
         lacking = [feature for feature in row.get("features", ()) if feature not in adapter.features]
-        if self.operator_name and not bench.offers(self.operator):
+        if self.operator_name and not bench.engine.offers(self.operator):
             lacking.append(self.operator_name)
         any_dtype, dtypes = row.get("any_dtype", ()), [*row.get("dtypes", ())]
         if {*any_dtype}.isdisjoint(adapter.dtypes):
@@ -179,18 +185,13 @@ class RegressionError(UserError):
 def regressions(check: str) -> tuple[Scenario, ...]:
     """Return the scenarios that some engine failed in a check. Raises RegressionError if one is malformed."""
     chapter, _, name = check.partition("/")
-    rows = _chapter(chapter).get(name, ())
-    return tuple(_scenario(check, row) for row in rows)
+    try:
+        return tuple(parse(row["scenario"]) for row in _chapter(chapter).get(name, ()))
+    except ScenarioError as error:
+        raise RegressionError(f"{FOLDER}/{chapter}.toml: {check}: {error}") from error
 
 
 @cache
 def _chapter(chapter: str) -> Mapping[str, Any]:
     path = specs_directory() / FOLDER / f"{chapter}.toml"
     return read_toml(path, "regressions", RegressionError) if path.exists() else {}
-
-
-def _scenario(check: str, row: Mapping[str, str]) -> Scenario:
-    try:
-        return parse(row["scenario"])
-    except ScenarioError as error:
-        raise RegressionError(f"{FOLDER}/{check.partition('/')[0]}.toml: {check}: {error}") from error

@@ -13,7 +13,8 @@ from refgrad.generation import GraphForm, Meeting, Profile, Reach, Role
 from refgrad.generation.search import batches
 from refgrad.grading.checks.check import Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, ROLES, TRIED_IN_DTYPE, is_about_dtype
-from refgrad.grading.checks.operators.derivatives import is_sound_twice, sound, verdict_on
+from refgrad.grading.checks.operators.derivatives import is_sound_twice, sound
+from refgrad.grading.checks.operators.values import verdict_on
 from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Verdict, merged
@@ -111,7 +112,7 @@ class Usable:
     @classmethod
     def of(cls, bench: Bench) -> Usable:
         """Return the operators that are right by themselves, each with the ways of meeting in which it is right."""
-        rows = [row for row in operator_table().values() if row.family not in LEFT_OUT and bench.offers(row)]
+        rows = [row for row in operator_table().values() if row.family not in LEFT_OUT and bench.engine.offers(row)]
         doubted = [row.name for row in rows if not sound(bench, row.name)]
         cause = next((f"operators/{name}" for name in doubted if verdict_on(bench, name).failed), "")
         ways = {n: bench.reliance.right_meetings(n) if n in doubted else MEETINGS for n in (row.name for row in rows)}

@@ -17,11 +17,7 @@ import numpy as np
 from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.checks.claims import Claim
 from refgrad.grading.checks.settings import NUMBERS
-from refgrad.grading.first_adapter.candidates import (
-    KNOWN,
-    checked_modules,
-    owner_of,
-)
+from refgrad.grading.first_adapter.candidates import KNOWN, checked_modules, owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import Demonstration
@@ -320,31 +316,8 @@ def _values_only(scenario: Scenario) -> Scenario:
     return Scenario((*steps, *(Read("value", step.name) for step in scenario.applications)))
 
 
-OWN: Final = (
-    "(lambda part: None if isinstance(part, type(__import__('sys'))) and "
-    "part.__name__.partition('.')[0] not in {packages} else part)({module})"
-)
-"""Expression for a module, or for None if it is a module outside of these packages that the library imports."""
-
-
 Seen = tuple[list[str], dict[str, list[str]]]
 """Attributes of a tensor, and the parameters of functions that may run a backward from it."""
-
-LISTING: Final = """
-import pkgutil
-
-def kind(member):
-    kinds = {{"module": type(pkgutil), "class": type, "function": type(kind), "attribute": object}}
-    return next(name for name in kinds if isinstance(member, kinds[name]) or name == "function" and callable(member))
-
-def attempt():
-    members = [(name, getattr({owner}, name, None)) for name in dir({owner})]
-    codes = [getattr(member, "__code__", None) for _, member in members]
-    given = [code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else () for code in codes]
-    beneath = [each.name for each in pkgutil.iter_modules(getattr({owner}, "__path__", []))]
-    return [[[name, kind(member), list(names)] for (name, member), names in zip(members, given)], beneath]
-"""
-"""Program that lists the members of a module or a tensor, with kinds and parameters, and the submodules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +359,7 @@ class LibraryModules:
         """Return the modules, and those submodules of the library in which libraries keep operators."""
         packages = {module.partition(".")[0] for module in self.modules}
         beneath = [f"{root}.{name}" for root in self.modules for name in KNOWN["submodules"]]
-        owned = {module: OWN.format(packages=sorted(packages), module=module) for module in beneath}
+        owned = {module: KNOWN["own"].format(packages=sorted(packages), module=module) for module in beneath}
         members = started.members(list(owned.values()), ["__name__"])
         return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if members.get(owner))]))
 
@@ -428,7 +401,7 @@ def _module_of(path: Path) -> tuple[str, str]:
 def _listed(started: StartedLibrary, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
     """Return the members of a module or tensor, with kinds and parameters, and its submodules; none after an error."""
     with suppress(RaisedError, EndingError):
-        members, beneath = Library(started).run(LISTING.format(owner=owner), timed=False)[0].data
+        members, beneath = Library(started).run(KNOWN["listing"].format(owner=owner), timed=False)[0].data
         return members, beneath
     return [], []
 

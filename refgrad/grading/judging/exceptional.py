@@ -294,9 +294,7 @@ def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Fi
     )
 
 
-@lru_cache(maxsize=4)
-def _dependence(place: Place, adapter: AnyAdapter) -> Dependence:
-    return Dependence(place, adapter)
+_dependence = lru_cache(maxsize=4)(Dependence)
 
 
 def _subject(read: Expectation) -> Subject:
@@ -382,10 +380,9 @@ def _first(
     if not wrong.any():
         return Finding("passed")
     index = tuple(map(int, np.argwhere(wrong)[0]))
-    truth, unknown = repr(float(due[index])), repr(math.nan)
-    observed = repr(float(array[index]))
-    scaled = repr(float(abs(array[index] - due[index]) / scale)) if scale else unknown
-    return Finding("inaccurate" if scale else "wrong", Entry(
-        subject=subject, index=index, observed=observed, lower=truth, upper=truth, relative_error=unknown,
-        budgets=unknown, ulps=unknown, scaled_error=scaled, remark="negligible" if scale else "",
-    ))  # fmt: skip
+    truth, observed = repr(float(due[index])), repr(float(array[index]))
+    entry = Entry(subject=subject, index=index, observed=observed, lower=truth, upper=truth)
+    if not scale:
+        return Finding("wrong", entry)
+    scaled = repr(float(abs(array[index] - due[index]) / scale))
+    return Finding("inaccurate", replace(entry, scaled_error=scaled, remark="negligible"))

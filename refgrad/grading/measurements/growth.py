@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from refgrad.grading.checks.settings import NUMBERS
 
 GROWTH: Final = NUMBERS["growth"]
@@ -51,10 +53,7 @@ class Growth:
 
 def slope(times: Mapping[int, float]) -> float:
     """Return the slope of log time over log size by least squares."""
-    points = [(math.log(size), math.log(t)) for size, t in times.items()]
-    center = math.fsum(x for x, _ in points) / len(points)
-    across = math.fsum((x - center) * (x - center) for x, _ in points)
-    return math.fsum((x - center) * y for x, y in points) / across
+    return float(np.polyfit(np.log([*times]), np.log([*times.values()]), 1)[0])
 
 
 Run = Callable[[int], float]

@@ -358,10 +358,10 @@ def _random(
         seed=settings.seed,
         max_examples=settings.effort["graphs"] // 2,
     )
-    found, result = search.counterexample, Reading("passed")
-    if found is not None:
-        again = filter(None, map(failing, (found.shrunk, found.scenario)))
-        once = Reading("wrong", NOT_AGAIN, reproduction(found.scenario, engine), found.scenario)
+    example, result = search.counterexample, Reading("passed")
+    if example is not None:
+        again = filter(None, map(failing, (example.shrunk, example.scenario)))
+        once = Reading("wrong", NOT_AGAIN, reproduction(example.scenario, engine), example.scenario)
         result = next(again, once)
     return replace(result, examples=tried + search.examples)
 

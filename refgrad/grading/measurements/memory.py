@@ -326,7 +326,7 @@ class _Repeated:
 
 def affordable(iterations: int, limit: float, seconds: float) -> int:
     """Return the number of iterations of a round within ``limit``, given the time of one iteration of every round."""
-    return max(ITERATIONS["warm_up"], min(iterations // ITERATIONS["rounds"], int(limit / max(seconds, 1e-9))))
+    return int(max(ITERATIONS["warm_up"], min(iterations // ITERATIONS["rounds"], int(limit / max(seconds, 1e-9)))))
 
 
 def is_leak(growth: float, meter: Meter, each: int) -> bool:

@@ -67,19 +67,12 @@ CALLS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType({
     "constant": lambda library, number: library.leaf(f"np.array({number})", number, requires_grad=False),
     "ones": ones,
     "constant_ones": lambda library, size: ones(library, size, requires_grad=False),
-    "value": Library.value,
-    "backward": Library.backward,
     "retaining_backward": lambda library, output: library.backward(output, retain_graph=True),
-    "gradient": Library.gradient,
-    "recorded_gradient": Library.recorded_gradient,
-    "seed": Library.seed,
-    "zero_grad": Library.zero_grad,
-    "vjp": Library.vjp,
     "one": lambda library: library.one,
     "built": built,
     "polynomial": lambda library, x: library.apply("add", library.apply("multiply", x, x), x),
 })
-"""Calls of a library by the names that programs use. The polynomial ``x * x + x`` has the derivative ``2 * x + 1``."""
+"""Calls by name, besides the methods of a library. The polynomial ``x * x + x`` has the derivative ``2 * x + 1``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +128,8 @@ class _Field:
 
     def __format__(self, arguments: str) -> str:
         operands = arguments.split("; ") if arguments else []
-        if self.name in CALLS:
-            return CALLS[self.name](self.library, *operands)
+        if call := CALLS.get(self.name) or getattr(Library, self.name, None):
+            return str(call(self.library, *operands))
         if self.name in operator_table():
             return self.library.apply(self.name, *operands)
         names = dict(each.split("=", 1) for each in operands)

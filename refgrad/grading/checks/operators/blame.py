@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -42,13 +43,10 @@ class Avoided:
     ingredients: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Avoided:
-        """Return the avoidable ingredients of the first verdict whose failures have any."""
-        for verdict in verdicts:
-            met = [AVOIDABLE & rare_ingredients(scenario) for scenario in faults(verdict)]
-            if any(met):
-                return cls(verdict.id, frozenset().union(*met))
-        return cls()
+    def of(cls, verdict: Verdict) -> Avoided:
+        """Return the avoidable ingredients of the failures of a verdict."""
+        met = AVOIDABLE.intersection(chain.from_iterable(map(rare_ingredients, faults(verdict))))
+        return cls(verdict.id, met) if met else cls()
 
     @property
     def fields(self) -> dict[str, float]:

@@ -14,18 +14,13 @@ from refgrad import generation
 from refgrad.facts import Remark
 from refgrad.generation import Dtype, Profile
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
-from refgrad.grading.checks.isolation import (
-    KEPT_DTYPES,
-    TRIED_IN_DTYPE,
-    WEIGHT,
-    is_about_dtype,
-    with_own_operands,
-)
+from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT, is_about_dtype, with_own_operands
 from refgrad.grading.checks.operators.blame import SEEING, Avoided, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, verdict_on, with_right_views
 from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.grading.reliance import SEEDS_STAY
+from refgrad.operators import Operator
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
 from refgrad.scenario.rewrite import without_tangents
@@ -48,13 +43,13 @@ APART: Final = "contracts/gradients_of_leaves_are_apart"
 
 def avoided(bench: Bench, operator: str) -> Avoided:
     """Return the ingredients that further scenarios of the operator must avoid."""
-    return Avoided.of([verdict_on(bench, operator)])
+    return Avoided.of(verdict_on(bench, operator))
 
 
 def sound(bench: Bench, operator: str) -> bool:
     """Return True if the engine has an operator and it is right by itself, so that a graph is to blame for failures."""
     check = EDGES.check(operator)
-    if not bench.offers(check.operator) or verdict_on(bench, operator).verdict != "passed":
+    if not bench.engine.offers(check.operator) or verdict_on(bench, operator).verdict != "passed":
         return False
     return not (check.operator.edges and bench.grade(check).failed)
 
@@ -104,8 +99,8 @@ def _by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: 
 
 def after_own_value(name: str, judge: Callable[[FamilyCheck, Bench], Verdict], *needs: Need, **fields: Any) -> Family:
     """Return a family that does not repeat failures of the operator's value and gradient."""
-    given = {"reports": is_new, **fields}
-    return Family(name, judge, needs, met=_with_helpers, explains=_by_inaccuracy, **given)
+    functions = {"reports": is_new, "met": _with_helpers, "explains": _by_inaccuracy, **fields}
+    return Family(name, judge, needs, **functions)
 
 
 def _tried(  # noqa: PLR0913 (the family chooses each of them, by name)
@@ -159,7 +154,7 @@ def _at_edges(check: FamilyCheck, bench: Bench) -> Verdict:
     return _tried(check, bench, generation.edge_scenario, edges=1.0, scalars=False)
 
 
-EDGES: Final = after_own_value("edges", _at_edges, own_value)
+EDGES: Final = after_own_value("edges", _at_edges, own_value, is_about=lambda operator: bool(operator.edges))
 
 
 def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:
@@ -192,8 +187,13 @@ def _of_second_order(check: FamilyCheck, scenario: Scenario, finding: Finding, b
     return with_right_views(check, scenario, finding, bench)
 
 
+def has_derivatives(operator: Operator) -> bool:
+    """Return True if a derivative of the operator is not identically zero."""
+    return not all(map(operator.vanishes, operator.differentiable_arguments))
+
+
 SECOND_ORDER: Final = after_own_value(
-    "second_order", _differentiated_twice, own_value, *FOUNDATIONS, reports=_of_second_order
+    "second_order", _differentiated_twice, own_value, *FOUNDATIONS, reports=_of_second_order, is_about=has_derivatives
 )
 
 
@@ -218,7 +218,9 @@ def _of_third_order(check: FamilyCheck, scenario: Scenario, finding: Finding, be
     return len(scenario.gradients) >= 2 and is_new(check, scenario, finding, bench)  # noqa: PLR2004
 
 
-THIRD_ORDER: Final = after_own_value("third_order", _differentiated_three_times, reports=_of_third_order)
+THIRD_ORDER: Final = after_own_value(
+    "third_order", _differentiated_three_times, reports=_of_third_order, is_about=has_derivatives
+)
 
 
 def _repeated_backward(check: FamilyCheck, bench: Bench) -> Verdict:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from refgrad.facts import Tally
 from refgrad.generation import Place, exceptional_places, numbers_at, shrink
 from refgrad.grading.checks.check import FamilyCheck
-from refgrad.grading.checks.operators.derivatives import TRIED, after_own_value, own_value
+from refgrad.grading.checks.operators.derivatives import after_own_value, own_value
+from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.judging.exceptional import examine_exceptional, examine_limits
 from refgrad.grading.judging.verdict import Finding, Outcome, Verdict
 from refgrad.grading.search import Demonstration, run_again
@@ -48,7 +49,7 @@ class PlaceSearch:
         if failures:
             ordered = sorted(failures.values(), key=lambda each: each.finding.rank)
             return self.bench.shown(self.check, *ordered, examples=outcomes.total())
-        outcome = next((each for each in DECIDED if outcomes[each]), "inconclusive")
+        outcome: Outcome = next((each for each in DECIDED if outcomes[each]), "inconclusive")
         return self.bench.verdict(self.check, outcome, Tally.of(outcomes), examples=outcomes.total())
 
     def _fails(self, scenario: Scenario, finding: Finding) -> bool:
@@ -118,4 +119,6 @@ def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
 
 
 EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, own_value, draws=False)
-INFINITIES: Final = after_own_value("infinities", _at_infinities, own_value, draws=False)
+INFINITIES: Final = after_own_value(
+    "infinities", _at_infinities, own_value, draws=False, is_about=lambda operator: operator.composite is None
+)

@@ -129,7 +129,7 @@ def with_right_views(check: FamilyCheck, scenario: Scenario, _: Finding, bench: 
     return views_are_right(scenario, check.operator_name, check.id, bench.reliance)
 
 
-OPERATORS: Final = Family("operators", _by_itself, reports=with_right_views, met=_isolated)
+OPERATORS: Final = Family("operators", _by_itself, reports=with_right_views, met=_isolated, is_about=lambda _: True)
 
 
 def verdict_on(bench: Bench, operator: str) -> Verdict:
@@ -184,10 +184,10 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
     if any(bench.engine.absent(scenario) for scenario in scenarios):
         return None
     repetition = Repetition(bench.engine, scenarios, afresh=_is_afresh(bench))
-    found, again = _found(repetition, bench), replace(repetition, afresh=True)
-    if not found or not (repetition.afresh or _found(again, bench, REPEATED["more"])):
+    faults, again = _unstable(repetition, bench), replace(repetition, afresh=True)
+    if not faults or not (repetition.afresh or _unstable(again, bench, REPEATED["more"])):
         return None
-    worst = min(found, key=lambda each: OUTCOMES.index(each.finding.outcome))
+    worst = min(faults, key=lambda each: OUTCOMES.index(each.finding.outcome))
     verdict = bench.shown(check, worst, examples=REPEATED["scenarios"])
     return replace(verdict, reproduction=(Code(replace(repetition, scenarios=[worst.scenario]).printed(SHOWN)),))
 
@@ -198,19 +198,19 @@ def _is_afresh(bench: Bench) -> bool:
     return not (resets and bench.reliance.watches_seeds)
 
 
-def _found(repetition: Repetition, bench: Bench, times: int = 1) -> list[Demonstration]:
+def _unstable(repetition: Repetition, bench: Bench, times: int = 1) -> list[Demonstration]:
     """Run scenarios repeatedly and return the faults of some of the runs, at most one of each scenario.
 
     The number of runs and the time limit of the profile are multiplied by ``times``.
     """
     runs = times * bench.settings.effort["runs"]
     try:
-        shown = repetition.run(runs, times * bench.settings.effort["seconds_of_runs"])
+        results = repetition.run(runs, times * bench.settings.effort["seconds_of_runs"])
     except EndingError as error:
         ending = error.ending
         finding = Finding(ending.outcome, Died(detail=ending.detail, stderr=ending.stderr))
         return [Demonstration(repetition.scenarios[0], finding, 1, runs)]
-    return list(_faults(repetition, shown))
+    return list(_faults(repetition, results))
 
 
 def _scenarios(operator: str, bench: Bench) -> list[Scenario]:
@@ -220,9 +220,9 @@ def _scenarios(operator: str, bench: Bench) -> list[Scenario]:
     return [plain(bench.reliance.isolated(generation.operator_scenario(seed, operator, profile))) for seed in seeds]
 
 
-def _faults(repetition: Repetition, shown: Sequence[Sequence[Repeated]]) -> Iterator[Demonstration]:
+def _faults(repetition: Repetition, results: Sequence[Sequence[Repeated]]) -> Iterator[Demonstration]:
     """Yield the worst fault of each scenario whose runs differ in any bit."""
-    for scenario, runs in zip(repetition.scenarios, shown, strict=True):
+    for scenario, runs in zip(repetition.scenarios, results, strict=True):
         if len(runs) > 1:
             judged = [(each.seen, _finding(scenario, each, repetition)) for each in runs]
             failed = [(seen, finding) for seen, finding in judged if finding.failed]

@@ -13,7 +13,7 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.operators.derivatives import FORWARD_MODE
-from refgrad.grading.checks.operators.derivatives import OPERATORS as VALUES
+from refgrad.grading.checks.operators.values import OPERATORS as VALUES
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict

@@ -13,7 +13,8 @@ from refgrad.generation import LAYOUTS
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check, Family
 from refgrad.grading.checks.operators.blame import Avoided
-from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, SECOND_ORDER, THIRD_ORDER, TRIED
+from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, SECOND_ORDER, THIRD_ORDER
+from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
@@ -104,4 +105,4 @@ def test_the_first_gradient_of_three_is_mostly_weighted() -> None:
 def test_what_is_avoided_is_in_a_scenario_that_failed(values: str, avoided: Avoided) -> None:
     scenario = f"x = leaf float64{values} requires_grad\ny = exp x\n"
     verdict = Verdict("forward/exp", "forward", "exp", "MUST", "wrong", scenario=scenario)
-    assert Avoided.of([verdict]) == avoided
+    assert Avoided.of(verdict) == avoided
