@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from refgrad.errors import UserError, shortened, suggestion
-from refgrad.specification import schema_path
+from refgrad.specification import shipped_path
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -147,7 +147,7 @@ def schema_of(name: str) -> Any:
     name, _, part = name.partition("#")
     if part:
         return {"$ref": f"#/$defs/{part}", "$defs": schema_of(name)["$defs"]}
-    return json.loads(schema_path(name).read_text(encoding="utf-8"))
+    return json.loads(shipped_path("schema", f"{name}.schema.json").read_text(encoding="utf-8"))
 
 
 @cache

@@ -30,9 +30,9 @@ def specs_directory() -> Path:
     raise SpecificationNotFoundError(_not_found(candidates, overridden=bool(override)))
 
 
-def schema_path(name: str) -> Path:
-    """Return the path of a JSON Schema of refgrad itself: `REFGRAD_SPECS` replaces the tables, not their schemas."""
-    installed, checkout = (folder / "schema" / f"{name}.schema.json" for folder in _shipped_locations())
+def shipped_path(*parts: str) -> Path:
+    """Return the path of a file of refgrad's own specifications, which `REFGRAD_SPECS` does not replace."""
+    installed, checkout = (folder.joinpath(*parts) for folder in _shipped_locations())
     return installed if installed.exists() else checkout
 
 

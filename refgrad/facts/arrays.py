@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from refgrad.facts.assertion import Assertion, Condition, Output, ProgramEnd, condition, movement
-from refgrad.facts.computed import Computed, Subject
+from refgrad.facts.computed import TEXTS, Computed, Subject
 from refgrad.facts.fact import DIGITS, Fact, Link, Severity, error_link, interval, number, wrong_derivative
 from refgrad.native.languages import Python
 from refgrad.native.observation import Raised
 from refgrad.native.statements import Call, Value
 from refgrad.oracles import EntryError, Violation
 from refgrad.scenario import Grad, Jvp
-
-REMARKS: Final[Mapping[str, str]] = MappingProxyType({
-    "": "{what} is {seen}",
-    "choice": "a legal subgradient was chosen: {what} is {seen}",
-    "coarser": "a convention: {what} is {seen}: {reason}",
-    "nan": "a convention: {what} is not a number: {reason}",
-    "undefined": "{what} is not a number, and {reason} has no value at this point",
-    "cancels": "{what} is {seen}: its terms cancel, which only some do exactly",
-    "limit": "{what} is {seen}: {reason}",
-    "unwritten": "{what} is {seen}: it was read from memory that nothing was written to",
-    "negligible": "{what} is {seen}: off by {scaled:.1e} of the largest {scale}",
-    "float32": "{what} is {seen}: all numbers shown here are float32's, and of those it is the right one",
-    "swallowed": "{what} is {seen}: a comparison with NaN is false, and the other operand was taken",
-    "order": "{what} is {seen}, and that is the value of `{reason}`: the operands change places",
-})
-"""Format strings of the description of an entry, by its remark."""
 
 UNWRITTEN: Final = ", which it reads from memory that nothing was written to"
 
@@ -83,9 +66,9 @@ class Entry(Fact):
     observed: str
     lower: str
     upper: str
-    relative_error: str
-    budgets: str
-    ulps: str
+    relative_error: str = "nan"
+    budgets: str = "nan"
+    ulps: str = "nan"
     remark: Literal[
         "", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order", "unwritten", "negligible", "float32",
         "swallowed",
@@ -104,9 +87,8 @@ class Entry(Fact):
         )
         seen = error.describe_choice() if self.remark == "choice" else error.describe()
         scale, scaled = "operand" if self.subject.of == "value" else "seed", float(self.scaled_error)
-        return REMARKS[self.remark].format(
-            what=self.subject.text, seen=seen, reason=self.reason, scale=scale, scaled=scaled
-        )
+        text: str = TEXTS["remarks"][self.remark]
+        return text.format(what=self.subject.text, seen=seen, reason=self.reason, scale=scale, scaled=scaled)
 
     def sentence(self, computed: Computed, engine: str) -> str:
         exact = abs(float(self.observed) - float(self.lower)) < 1e-4 * abs(float(self.lower))
@@ -145,22 +127,19 @@ class Shape(Fact):
     """An array of an unexpected shape."""
 
     name = "Wrong shape"
+    says = "{fact.subject.text} has the shape {seen}, but it should be {fact.expected}"
 
     subject: Subject
     seen: tuple[int, ...]
     expected: tuple[int, ...]
-
-    def message(self) -> str:
-        return f"{self.subject.text} has the shape {self.seen}, but it should be {self.expected}"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         what = f"{computed.before}{computed.subject(self.subject)}"
         return f"{what} has the shape {self.expected}; {engine} gives {self.seen}."
 
     def assertion(self, _: ProgramEnd) -> Assertion:
-        expected = tuple(map(int, self.expected))
-        message = f"{self.subject.text} has the shape {{got}}, but it should be {expected}"
-        return Assertion(Call("tuple({tensor}.shape)"), f"got == {expected}", message)
+        right = replace(self, expected=tuple(map(int, self.expected)))  # a report may hold anything
+        return Assertion(Call("tuple({tensor}.shape)"), f"got == {right.expected}", right.described("{got}"))
 
     def is_printed(self, output: Output) -> bool:
         return output.numbers == list(self.seen)
@@ -204,12 +183,11 @@ class Dtype(Fact):
 class Masked(Fact):
     """An array in which ``masked`` of ``size`` entries are masked: masked entries count as missing."""
 
+    says = "{fact.subject.text} has {fact.masked} of {fact.size} entries masked: they are missing"
+
     subject: Subject
     masked: int
     size: int
-
-    def message(self) -> str:
-        return f"{self.subject.text} has {self.masked} of {self.size} entries masked: they are missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,11 +228,10 @@ class Absent(Fact):
 class Unsent(Fact):
     """An unexpected gradient of a leaf that no backward call reached."""
 
+    says = "{fact.leaf} got the gradient {fact.gradients[0].text}, but nothing was sent to it"
+
     leaf: str
     gradients: tuple[Numbers, ...]
-
-    def message(self) -> str:
-        return f"{self.leaf} got the gradient {self.gradients[0].text}, but nothing was sent to it"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         [first, *others] = self.gradients[0].entries

@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Final, Literal, Self, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, TypeAlias
 
 from refgrad.facts.assertion import Assertion, Output, ProgramEnd
-from refgrad.facts.computed import Computed
+from refgrad.facts.computed import TEXTS, Computed
 from refgrad.facts.fact import MEMORY, Fact, Link, error_link
 from refgrad.native.observation import Raised
 from refgrad.native.statements import Call, Name, Value, Walk
 from refgrad.scenario import Read
-
-EXCUSES: Final[Mapping[str, str]] = MappingProxyType({
-    "": "",
-    "zero": "a gradient that is zero need not be recorded: ",
-    "valueless": "there may be no value here: ",
-    "outside": "an operand is outside of the operator's range: ",
-})
-
-REASONS: Final[Mapping[str, str]] = MappingProxyType({
-    "freed-graph": "the graph was freed",
-    "hook-on-constant": "a constant has no gradient to watch",
-    "implicit-seed": "an output of several entries needs a seed",
-    "leaf-in-place": "a leaf that requires grad was written to",
-    "modified-in-place": "a value that the graph needs was overwritten",
-    "no-graph": "nothing was recorded",
-    "requires-grad-of-non-leaf": "only leaves can be told to require grad or not",
-    "retain-grad-on-constant": "a constant has no gradient to keep",
-    "seed-shape": "the seed has another shape than the output",
-    "write-shape": "what is written does not fit",
-})
-"""Reason why an error is expected, by the kind of error."""
 
 Excuse: TypeAlias = Literal["", "zero", "valueless", "outside"]
 
 
 def reasons(kinds: Sequence[str]) -> str:
     """Return why an error of one of these kinds is expected."""
-    return " or ".join(REASONS.get(kind, kind) for kind in kinds)
+    return " or ".join(TEXTS["reasons"].get(kind, kind) for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +35,11 @@ class Error(Fact):
     excuse: Excuse = ""
 
     def message(self) -> str:
+        excuse = TEXTS["excuses"][self.excuse]
         if not self.expected:
-            return f"{EXCUSES[self.excuse]}raised {self.error.text}"
+            return f"{excuse}raised {self.error.text}"
         wanted, due = " or ".join(map(repr, self.expected)), " or ".join(self.due)
-        return f"{EXCUSES[self.excuse]}raised {self.error.text!r}, which does not match {wanted}, as it should ({due})"
+        return f"{excuse}raised {self.error.text!r}, which does not match {wanted}, as it should ({due})"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         expected = f"an error is due here that says so: {reasons(self.due)}" if self.expected else computed.possible
@@ -98,12 +77,10 @@ class Flag(Fact):
     """A flag with an unexpected value."""
 
     name = "Wrong flag"
+    says = "is {seen}, but it should be {fact.expected}"
 
     seen: str
     expected: bool
-
-    def message(self) -> str:
-        return f"is {self.seen}, but it should be {self.expected}"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         last = computed.steps[-1]
@@ -112,29 +89,26 @@ class Flag(Fact):
 
     def assertion(self, end: ProgramEnd) -> Assertion:
         [show] = end.shows
-        expected = bool(self.expected)
-        message = f"{show.what} is {{got}}, but it should be {expected}"
-        return Assertion(Call("{shown}"), f"got is {expected}", message)
+        right = replace(self, expected=bool(self.expected))
+        return Assertion(Call("{shown}"), f"got is {right.expected}", f"{show.what} {right.described('{got}')}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls(Fact):
     """A hook that was called with more or fewer gradients than there were."""
 
+    says = "{fact.hook} saw {seen} gradients, but there were {fact.expected}"
+
     hook: str
     seen: int
     expected: int
-
-    def message(self) -> str:
-        return f"{self.hook} saw {self.seen} gradients, but there were {self.expected}"
 
     def sentence(self, computed: Computed, engine: str) -> str:
         expected, seen = (f"{n} gradient{'' if n == 1 else 's'}" for n in (self.expected, self.seen))
         return f"{computed.before}the hook `{self.hook}` sees {expected}; {engine} shows it {seen}."
 
     def assertion(self, _: ProgramEnd) -> Assertion:
-        message = f"{self.hook} saw {{got}} gradients, but there were {self.expected}"
-        return Assertion(Call("len({shown})"), f"got == {self.expected}", message)
+        return Assertion(Call("len({shown})"), f"got == {self.expected}", self.described("{got}"))
 
     def is_printed(self, output: Output) -> bool:
         return self.seen in output.numbers
@@ -145,11 +119,9 @@ class Written(Fact):
     """A seed that the engine has written to."""
 
     explains_alone = True
+    says = "wrote to a seed: {fact.change}"
 
     change: str
-
-    def message(self) -> str:
-        return f"wrote to a seed: {self.change}"
 
     def sentence(self, _: Computed, engine: str) -> str:
         return f"A backward does not write to its seed; that of {engine} does."
@@ -197,10 +169,9 @@ class Lacks(Fact):
 class Blocked(Fact):
     """A check that could not be run, because another check that it relies on fails."""
 
-    cause: str
+    says = "{fact.cause} fails already"
 
-    def message(self) -> str:
-        return f"{self.cause} fails already"
+    cause: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +243,6 @@ class Measured(Fact):
 class Remark(Fact):
     """A fact of no other kind, in English: about an adapter, for example, or why nothing can be judged."""
 
-    text: str
+    says = "{fact.text}"
 
-    def message(self) -> str:
-        return self.text
+    text: str

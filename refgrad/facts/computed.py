@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.documents import parsed_toml
 from refgrad.operators import operator_table
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    Grad,
-    Hook,
-    Jvp,
-    Leaf,
-    Read,
-    RequireGrad,
-    RetainGrad,
-    Scenario,
-    Step,
-    StopRequiringGrad,
-    Write,
-    ZeroGrad,
-)
+from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.steps import kinds
+from refgrad.specification import shipped_path
+
+TEXTS: Final = parsed_toml(shipped_path("facts.toml"))
+"""Descriptions of ``remarks``, ``excuses``, ``reasons`` and ``actions`` by name."""
 
 LONGEST: Final = 90
 """Characters of an expression that is still written out."""
@@ -40,18 +30,6 @@ MOST_ENTRIES: Final = 4
 
 DEFAULT: Final = "float64"
 """The precision that need not be told."""
-
-ACTIONS: Final[Mapping[type[Step], str]] = MappingProxyType({
-    Backward: "a backward from `{step.output}`",
-    Grad: "the gradient of `{step.output}` with respect to `{step.leaf}`",
-    Write: "overwriting `{step.name}`",
-    Hook: "a hook on `{step.tensor}`",
-    RetainGrad: "keeping the gradient of `{step.name}`",
-    RequireGrad: "changing whether `{step.name}` requires grad",
-    StopRequiringGrad: "changing whether `{step.name}` requires grad",
-    Read: "reading what `{step.name}` saw",
-})
-"""What a step does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +53,17 @@ class Computed:
         """Read the steps up to one, counted from 1."""
         self.steps = scenario.steps[:step]
         self.texts: dict[str, str] = {}
-        self.leaves: dict[str, Leaf] = {}
-        self.pushed: dict[str, Jvp] = {}
+        self.leaves: dict[str, kinds.Leaf] = {}
+        self.pushed: dict[str, kinds.Jvp] = {}
         for each in self.steps:
             self._read(each)
 
     def _read(self, step: object) -> None:
         match step:
-            case Leaf(name=name):
+            case kinds.Leaf(name=name):
                 self.texts[name] = name
                 self.leaves[name] = step
-            case Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
+            case kinds.Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
                 parts = [self.texts.get(each, each) for each in arguments]
                 given = [f"{key}={value!r}" for key, value in attributes]
                 self.texts[name] = _short(
@@ -96,33 +74,28 @@ class Computed:
                         f"{operator}({', '.join(arguments)}{', …' if given else ''})",
                     ],
                 )
-            case Grad(name=name, output=output, leaf=leaf):
+            case kinds.Grad(name=name, output=output, leaf=leaf):
                 self.texts[name] = _short(name, [f"d/d{leaf} [{self.texts.get(output, output)}]"])
-            case Jvp(name=name, output=output):
+            case kinds.Jvp(name=name, output=output):
                 self.texts[name] = _short(name, [f"jvp [{self.texts.get(output, output)}]"])
                 self.pushed[name] = step
 
     @property
+    def outputs(self) -> list[str]:
+        """The output of each backward."""
+        return [step.output for step in self.steps if isinstance(step, kinds.Backward)]
+
+    @property
     def output(self) -> str:
         """The output of the last backward, as an expression."""
-        outputs = [step.output for step in self.steps if isinstance(step, Backward)]
-        return self.texts.get(outputs[-1], outputs[-1]) if outputs else "the output"
-
-    @property
-    def backwards(self) -> int:
-        """How many backwards there are."""
-        return sum(isinstance(step, Backward) for step in self.steps)
-
-    @property
-    def resets(self) -> bool:
-        """Whether a gradient is reset somewhere."""
-        return any(isinstance(step, ZeroGrad) for step in self.steps)
+        return self.texts.get(self.outputs[-1], self.outputs[-1]) if self.outputs else "the output"
 
     @property
     def plain(self) -> bool:
         """Whether there is nothing but one computation and one backward."""
-        return self.backwards <= 1 and all(
-            isinstance(s, Leaf | Apply | Backward | Read | Grad | Jvp) for s in self.steps
+        return len(self.outputs) <= 1 and all(
+            isinstance(s, kinds.Leaf | kinds.Apply | kinds.Backward | kinds.Read | kinds.Grad | kinds.Jvp)
+            for s in self.steps
         )
 
     @property
@@ -146,45 +119,38 @@ class Computed:
         """
         if not self.plain or not self.leaves:
             return ""
-        shown = list(self._operands(index))
-        seeds = [_told("seed", seed, self._at(index)) for seed in self._seeds()] if seeded else []
+        at = index if self._elementwise else ()  # elsewhere all entries may decide
+        arrays = [
+            step.seed.to_numpy() for step in self.steps if isinstance(step, kinds.Backward) and step.seed is not None
+        ]
+        shown = list(self._operands(index, at))
+        seeds = [_told("seed", seed, at) for seed in arrays if seeded and not (seed == 1).all()]
         untold = [*([] if shown else ["operands"]), *([] if all(seeds) else ["seed"])]
         left = f"the {' and the '.join(untold)} of the program"
         told = ", ".join([*shown, *(each for part in seeds for each in part)])
         return f" at {told or left}{f' with {left}' if told and untold else ''}"
 
-    def _operands(self, index: Sequence[int]) -> Sequence[str]:
+    def _operands(self, index: Sequence[int], at: Sequence[int]) -> Sequence[str]:
         """Return what is told of the leaves, nothing where that would not say what matters of them."""
         values = {leaf.name: leaf.value.to_numpy() for leaf in self.leaves.values()}
-        told = [_told(name, array, self._at(index)) for name, array in values.items()]
+        told = [_told(name, array, at) for name, array in values.items()]
         known = all(told) or self._elementwise or any(map(_is_odd, values.values()))
         if not known or (len(values) > MOST_PLACES and not index):
             return []
         return [each for part in told for each in part][:MOST_PLACES]
 
-    def _at(self, index: Sequence[int]) -> Sequence[int]:
-        """Return the place of operands and seeds that decides an entry, none where all places may."""
-        return index if self._elementwise else ()
-
-    def _seeds(self) -> Iterator[npt.NDArray[np.generic]]:
-        """Yield the seed of a backward that has another one than ones."""
-        for step in self.steps:
-            if isinstance(step, Backward) and step.seed is not None:
-                seed = step.seed.to_numpy()
-                if not (seed == 1).all():
-                    yield seed
-
     @property
     def _elementwise(self) -> bool:
         table = operator_table()
-        rows = [table.get(step.operator) for step in self.steps if isinstance(step, Apply)]
+        rows = [table.get(step.operator) for step in self.steps if isinstance(step, kinds.Apply)]
         return all(row is not None and row.formula is not None for row in rows)
 
     def subject(self, subject: Subject) -> str:
         """Name an array by what it was computed as."""
         text = self.texts.get(subject.name, subject.name)
         if subject.of == "gradient":
-            added = "" if self.backwards <= 1 or self.resets else f", added up over {self.backwards} backwards,"
+            backwards, resets = len(self.outputs), any(isinstance(step, kinds.ZeroGrad) for step in self.steps)
+            added = "" if backwards <= 1 or resets else f", added up over {backwards} backwards,"
             return f"{self.slope(subject.name)}{added}"
         if subject.name in self.pushed:
             return self.derivative(self.pushed[subject.name])
@@ -194,11 +160,10 @@ class Computed:
 
     def slope(self, name: str) -> str:
         """Name the gradient of a tensor, with what it is a gradient of where that is one thing."""
-        outputs = {step.output for step in self.steps if isinstance(step, Backward)}
-        one = len(outputs) <= 1
+        one = len({*self.outputs}) <= 1
         return f"the gradient of `{self.output}` with respect to `{name}`" if one else f"the gradient of `{name}`"
 
-    def derivative(self, pushed: Jvp) -> str:
+    def derivative(self, pushed: kinds.Jvp) -> str:
         """Name what forward mode makes."""
         moved = [f"`{leaf}` moves{_by(tangent.to_numpy())}" for leaf, tangent in pushed.tangents]
         return (
@@ -210,13 +175,13 @@ class Computed:
         """What an engine must be able to do at the last step."""
         place = self.place()
         match self.steps[-1] if self.steps else None:
-            case Apply(name=name) | Read(what="value", name=name):
+            case kinds.Apply(name=name) | kinds.Read(what="value", name=name):
                 return f"`{self.texts[name]}` can be computed{place}"
-            case Jvp(output=output):
+            case kinds.Jvp(output=output):
                 return f"`{self.texts.get(output, output)}` has a forward-mode derivative{place}"
-            case Grad(output=output, leaf=leaf):
+            case kinds.Grad(output=output, leaf=leaf):
                 return f"`{self.texts.get(output, output)}` has a gradient with respect to `{leaf}`{place}"
-            case Backward() | Read(what="grad") | None if self.backwards or not self.steps:
+            case kinds.Backward() | kinds.Read(what="grad") | None if self.outputs or not self.steps:
                 return f"`{self.output}` has a gradient{place}"
         return f"{self.action} is possible{place}"
 
@@ -224,10 +189,10 @@ class Computed:
     def action(self) -> str:
         """What the last step does."""
         last = self.steps[-1]
-        if isinstance(last, Read) and last.what != "hook":
+        if isinstance(last, kinds.Read) and last.what != "hook":
             part = "the gradient" if last.what == "grad" else f"`{last.what}`"
             return f"reading {part} of `{self.texts.get(last.name, last.name)}`"
-        return ACTIONS.get(type(last), "`{text}`").format(step=last, text=last.to_text())
+        return str(TEXTS["actions"].get(type(last).__name__, "`{text}`").format(step=last, text=last.to_text()))
 
 
 def _short(name: str, texts: Sequence[str]) -> str:

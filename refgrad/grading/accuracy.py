@@ -19,6 +19,7 @@ from flint import arb
 
 from refgrad.generation.attributes.rules import choose_attributes
 from refgrad.generation.profile import STANDARD, SeededChoices
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
 from refgrad.operators import Operator, operator_table
@@ -30,18 +31,7 @@ from refgrad.scenario.formats import rounded
 
 Points = npt.NDArray[np.float64]
 
-POINTS: Final = 1000
-"""Number of points to which an operator is applied at once."""
-
-NEARER: Final = (0.3, 0.03, 0.003)
-"""Relative standard deviations of the steps away from the worst points so far, one for each round."""
-
-WORST_OF_A_ROUND: Final = 10
-MAGNITUDES: Final = (-8.0, 3.0)
-"""Range of the exponents, to base 10, of numbers whose logarithm is uniform."""
-
-SETTLED: Final = 2.0**-10
-"""Largest radius of the truth, in units in the last place; where it is larger, a kink or a pole is too near."""
+ACCURACY: Final = NUMBERS["accuracy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +70,19 @@ def measure(engine: Engine, row: Operator, dtype: str) -> list[Worst]:
     points = np.stack([_spread(random, row, name) for name in row.argument_names], axis=-1)
     worst: dict[str, Worst] = {}
     count = 0
-    for nearer in (*NEARER, None):
+    for nearer in (*ACCURACY["nearer"], None):
         errors = [each for each in _errors(engine, row, rounded(points, dtype), dtype) if each.ulps.size]
         if not errors:
             break
-        count += POINTS
+        count += ACCURACY["points"]
         for each in errors:
             one = each.worst(row, count)
             worst[each.of] = max(one, worst.get(each.of, one), key=lambda known: known.ulps)
         if nearer is not None:
-            chosen = np.concatenate([each.points[np.argsort(-each.ulps)[:WORST_OF_A_ROUND]] for each in errors])
-            moved = chosen[random.integers(len(chosen), size=POINTS)]
+            chosen = np.concatenate([
+                each.points[np.argsort(-each.ulps)[: ACCURACY["worst_of_a_round"]]] for each in errors
+            ])
+            moved = chosen[random.integers(len(chosen), size=ACCURACY["points"])]
             points = moved * (1 + nearer * random.standard_normal(moved.shape))
     return list(worst.values())
 
@@ -102,10 +94,11 @@ def _spread(random: np.random.Generator, row: Operator, argument: str) -> Points
     points are in the range.
     """
     low, high = row.samples[argument]
-    half = 0 if "subnormal" in row.exceptional.conventions else POINTS // 2
-    magnitudes = 10 ** random.uniform(*MAGNITUDES, half)
+    half = 0 if "subnormal" in row.exceptional.conventions else ACCURACY["points"] // 2
+    least, most = ACCURACY["magnitudes"]
+    magnitudes = 10 ** random.uniform(least, most, half)
     signs = random.choice([sign for sign, there in ((-1, low < 0), (1, high > 0)) if there], half)
-    return np.concatenate([random.uniform(low, high, POINTS - half), signs * magnitudes])
+    return np.concatenate([random.uniform(low, high, ACCURACY["points"] - half), signs * magnitudes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +154,7 @@ def _compared(of: str, points: Points, seen: npt.NDArray[Any], truth: Certified)
     """Return the errors where the truth is known, is not zero, and neither overflows nor underflows."""
     form, size = truth.form, np.abs(truth.midpoint)
     units = np.array([last_place(number, form) if math.isfinite(number) else math.nan for number in size.tolist()])
-    normal = (size >= form.smallest_normal) & (size <= form.largest) & (truth.radius <= SETTLED * units)
+    normal = (size >= form.smallest_normal) & (size <= form.largest) & (truth.radius <= ACCURACY["settled"] * units)
     chosen = np.flatnonzero(normal)
     numbers = seen.astype(np.float64)[chosen]
     balls = truth.balls[chosen]

@@ -13,7 +13,7 @@ from refgrad.generation import Profile
 from refgrad.grading.checks.check import Check, regressions
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
-from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict
+from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict, members
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import CheckSearch, Demonstration
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
@@ -23,7 +23,6 @@ from refgrad.native.observation import Raised
 from refgrad.native.program import Spell, program_of
 from refgrad.native.repetition import printed_again_and_again
 from refgrad.native.statements import Code, Statement
-from refgrad.operators import Operator
 from refgrad.scenario import Read, Scenario
 
 
@@ -78,10 +77,6 @@ class Bench:
         offered = [each for each in scenarios if not self.engine.absent(each) and not self._hanging(each, check)]
         prepare(offered, self.engine, seeds=self.reliance.watches_seeds_in(check.id))
 
-    def offers(self, operator: Operator) -> bool:
-        """Return True if the engine has an operator."""
-        return self.engine.offers(operator)
-
     def profile(self, **fields: Any) -> Profile:
         """Return the profile of the scenarios that the engine can run."""
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
@@ -103,34 +98,16 @@ class Bench:
         regressions.
         """
         known = () if variant else self._known(check)
-        result = CheckSearch(self, check, make, examples, variant).run(dict.fromkeys((*known, *given)))
-        if not result.demonstrations:
-            return self.verdict(check, result.outcome, result.fact, examples=result.examples, cause=cause)
-        return self.demonstrated(check, result.demonstrations, examples=result.examples, cause=cause)
-
-    def demonstrated(self, check: Check, demonstrations: Sequence[Demonstration], **fields: Any) -> Verdict:
-        """Return the verdict that several scenarios show, the worst first."""
-        first, *others = demonstrations
-        return self.shown(check, first, further=tuple(map(self._shown, others)), **fields)
+        return CheckSearch(self, check, make, examples, variant, cause).run(dict.fromkeys((*known, *given)))
 
     def _known(self, check: Check) -> Iterator[Scenario]:
         """Yield the regressions of a check that the engine can run, in the form in which the check tries them."""
         met = (check.met(each, self) for each in regressions(check.id) if self.reliance.runnable(each))
         return (scenario for scenario in met if scenario is not None and self.reliance.runnable(scenario))
 
-    def shown(self, check: Check, demonstration: Demonstration, **fields: Any) -> Verdict:
-        """Return the verdict that a scenario shows."""
-        shown = self._shown(demonstration)
-        return self._verdict(
-            check,
-            shown.verdict,
-            message=shown.message,
-            scenario=shown.scenario,
-            scenario_id=shown.scenario_id,
-            reproduction=shown.reproduction,
-            evidence=shown.evidence,
-            **fields,
-        )
+    def shown(self, check: Check, worst: Demonstration, *others: Demonstration, **fields: Any) -> Verdict:
+        """Return the verdict that one or several scenarios show, the worst first."""
+        return self._verdict(check, self._shown(worst), further=tuple(map(self._shown, others)), **fields)
 
     def _shown(self, demonstration: Demonstration) -> Shown:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
@@ -157,23 +134,19 @@ class Bench:
 
     def verdict(self, check: Check, outcome: Outcome, fact: Fact | None = None, **fields: Any) -> Verdict:
         """Return a verdict without a scenario that shows it."""
-        if fact is None:
-            return self._verdict(check, outcome, **fields)
-        evidence = Evidence(fact)
-        if isinstance(fact, Blocked):
-            fields["cause"] = fact.cause
-        return self._verdict(check, outcome, message=evidence.message(), evidence=evidence, **fields)
+        evidence = None if fact is None else Evidence(fact)
+        shown = Shown(verdict=outcome, message="" if evidence is None else evidence.message(), evidence=evidence)
+        return self._verdict(check, shown, **fields | ({"cause": fact.cause} if isinstance(fact, Blocked) else {}))
 
-    def _verdict(self, check: Check, outcome: Outcome, evidence: Evidence | None = None, **fields: Any) -> Verdict:
-        mild = Finding(outcome, None if evidence is None else evidence.fact).is_mild
+    def _verdict(self, check: Check, shown: Shown, **fields: Any) -> Verdict:
+        mild = Finding(shown.verdict, None if shown.evidence is None else shown.evidence.fact).is_mild
         return Verdict(
             id=check.id,
             chapter=check.chapter,
             operator=check.operator_name,
             level="SHOULD" if mild and check.level == "MUST" else check.level,
-            verdict=outcome,
             statement=check.statement,
-            evidence=evidence,
+            **members(shown),
             **fields,
         )
 

@@ -140,7 +140,9 @@ class SharedVerdicts:
         """Return the verdict of a check that a worker has computed, or compute it while the others wait."""
         with self._locked(check):
             self._read()
-            verdict = _complete(self._lines.get(check.encode(), b""))
+            verdict: Verdict | None = None
+            with suppress(ValueError):  # the writer of a row may have died before it was complete
+                verdict = Verdict.from_json(json.loads(self._lines.get(check.encode(), b"")))
             if verdict is None:
                 verdict = make()
                 self._write(verdict)
@@ -169,11 +171,3 @@ class SharedVerdicts:
         self._end += len(text + end)
         for check, _, row in (line.partition(b" ") for line in text.splitlines()):
             self._lines[check] = row
-
-
-def _complete(row: bytes) -> Verdict | None:
-    """Return the verdict of a row, or None if its writer died before the row was complete."""
-    try:
-        return Verdict.from_json(json.loads(row))
-    except ValueError:
-        return None

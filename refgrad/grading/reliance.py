@@ -14,22 +14,9 @@ from functools import cached_property
 from typing import Final, get_args
 
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
+from refgrad.grading.checks import isolation
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.isolation import (
-    REDUCTIONS,
-    ROLES,
-    WEIGHT,
-    filled,
-    isolated,
-    isolated_applications,
-    shows_arrays,
-    starts_at_leaf,
-    with_one_leaf,
-    with_operands_read,
-    with_own_operands,
-    without_constants,
-    without_seeds,
-)
+from refgrad.grading.checks.settings import CHECKS, NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import required_features
@@ -40,28 +27,18 @@ from refgrad.scenario.rewrite import without_gradients_of
 SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
 """Id of the only behaviour that reports that backwards write to seeds."""
 
-PLAIN: Final = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
+PLAIN: Final = frozenset({"negative", *isolation.REDUCTIONS}.union(*isolation.ROLES.values()))
 """Operators whose scenarios show whether a behaviour holds.
 
 A failure with another operator may be that operator's: a wrong matmul does not show that accumulation is wrong.
 """
 
+TRIED: Final = NUMBERS["operators"]
+
 MEETINGS: Final = frozenset(get_args(Meeting))
 
-TRIED_MEETINGS: Final = 40
-"""Largest number of scenarios of an operator that are drawn to find each way in which its operands can meet."""
 
-ENOUGH: Final = 3
-"""Number of scenarios that are tried for each way."""
-
-PRODUCT_OF_A_SUBNORMAL: Final = parse(
-    """
-    x = leaf float64[2] {0x1p-1023 0x1p-1030}
-    y = leaf float64[2] {0x1p+0 0x1p+1}
-    z = multiply x y
-    read value z
-    """
-)
+PRODUCT_OF_A_SUBNORMAL: Final = parse(CHECKS["product_of_a_subnormal"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +76,7 @@ class Reliance:
     @cached_property
     def weighs(self) -> bool:
         """Return True if outputs can be weighted in place of seeds: the product of the engine is right by itself."""
-        return WEIGHT in self.engine.operators and not self.is_faulty(WEIGHT)
+        return isolation.WEIGHT in self.engine.operators and not self.is_faulty(isolation.WEIGHT)
 
     @cached_property
     def watches_seeds(self) -> bool:
@@ -126,8 +103,8 @@ class Reliance:
             trials: list[_Trial] = []
             failed: set[tuple[frozenset[str], bool]] = set()
             for name, scenario in chosen:
-                if self.runnable(scenario) and shows_arrays(scenario):
-                    kind = scenario.operators, starts_at_leaf(scenario)
+                if self.runnable(scenario) and isolation.shows_arrays(scenario):
+                    kind = scenario.operators, isolation.starts_at_leaf(scenario)
                     expected = kind in failed or self.engine.hangs(scenario.operators)
                     right = not expected and self._is_right(self.examined(scenario, behaviours))
                     trials.append(_Trial(name, scenario, right))
@@ -159,7 +136,7 @@ class Reliance:
 
     def filled(self, scenario: Scenario) -> Scenario:
         """Return a scenario that is about no operator, with operators that the engine has and that are not wrong."""
-        return filled(scenario, self._fit, arrays="arrays" in self.engine.adapter.features)
+        return isolation.filled(scenario, self._fit, arrays="arrays" in self.engine.adapter.features)
 
     @cached_property
     def _fit(self) -> frozenset[str]:
@@ -169,17 +146,17 @@ class Reliance:
     def isolated(self, scenario: Scenario) -> Scenario:
         """Return a scenario of an operator without anything else that the engine gets wrong."""
         if self.failing("sharing/"):
-            scenario = with_own_operands(scenario)
+            scenario = isolation.with_own_operands(scenario)
         if self.failing("leaves/constants_stop_gradients"):
-            scenario = without_constants(scenario)
+            scenario = isolation.without_constants(scenario)
         if self.failing("leaves/every_leaf_is_served"):
-            scenario = with_one_leaf(scenario)
-        scenario = with_operands_read(scenario, early=bool(self.failing("values/")))
+            scenario = isolation.with_one_leaf(scenario)
+        scenario = isolation.with_operands_read(scenario, early=bool(self.failing("values/")))
         return self.seeded(scenario)
 
     def seeded(self, scenario: Scenario) -> Scenario:
         """Return the scenario, without seeds if they cannot be relied on."""
-        return scenario if self.takes_seeds else without_seeds(scenario, weighs=self.weighs)
+        return scenario if self.takes_seeds else isolation.without_seeds(scenario, weighs=self.weighs)
 
     def wrong_in_isolation(self, scenario: Scenario, operators: Collection[str]) -> str:
         """Return the first operator that is wrong by itself on operands that it has in a scenario, or an empty string.
@@ -190,7 +167,10 @@ class Reliance:
         for name in sorted(operators):
             if self.engine.hangs(frozenset({name})):
                 return name
-            tried = (self.isolated(with_own_operands(each)) for each in isolated_applications(scenario, name))
+            tried = (
+                self.isolated(isolation.with_own_operands(each))
+                for each in isolation.isolated_applications(scenario, name)
+            )
             if any(self._is_wrong(each, lambda finding: not finding.failed) for each in tried if self.runnable(each)):
                 return name
         return ""
@@ -200,14 +180,16 @@ class Reliance:
         if operator not in self._meetings:
             profile = Profile(operators=frozenset({operator}), scalars_only=self.engine.adapter.scalars_only, empty=0.0)
             tried: dict[Meeting, list[bool]] = {}
-            for seed in range(TRIED_MEETINGS if not self.engine.hangs(frozenset({operator})) else 0):
+            for seed in range(TRIED["tried_meetings"] if not self.engine.hangs(frozenset({operator})) else 0):
                 scenario = operator_scenario(seed, operator, profile)
                 shapes = {leaf.name: leaf.value.shape for leaf in scenario.leaves}
                 met = tried.setdefault(meeting([shapes[name] for name in scenario.applications[0].arguments]), [])
-                if len(met) < ENOUGH and all(met):
-                    isolated = self.isolated(scenario)
-                    met.append(self.runnable(isolated) and examine(isolated, self.engine).outcome == "passed")
-            self._meetings[operator] = frozenset(way for way, met in tried.items() if len(met) == ENOUGH and all(met))
+                if len(met) < TRIED["enough_of_a_meeting"] and all(met):
+                    scenario = self.isolated(scenario)
+                    met.append(self.runnable(scenario) and examine(scenario, self.engine).outcome == "passed")
+            self._meetings[operator] = frozenset(
+                way for way, met in tried.items() if len(met) == TRIED["enough_of_a_meeting"] and all(met)
+            )
         return self._meetings[operator]
 
     def reliable_on(self, behaviours: str, operators: frozenset[str]) -> bool:
@@ -222,20 +204,20 @@ class Reliance:
         return self._failing[behaviours]
 
     def _counts(self, scenario: Scenario) -> bool:
-        plain = scenario.operators <= PLAIN and not starts_at_leaf(scenario)
+        plain = scenario.operators <= PLAIN and not isolation.starts_at_leaf(scenario)
         return plain and not any(self._is_wrong_in(scenario, name) for name in scenario.operators)
 
     def _is_wrong_in(self, scenario: Scenario, operator: str) -> bool:
         """Return True if an operator is wrong by itself on scalars, or on operands that it has in a scenario."""
         if self.is_faulty(operator):
             return True
-        tried = map(self.seeded, map(with_own_operands, isolated_applications(scenario, operator)))
+        tried = map(self.seeded, map(isolation.with_own_operands, isolation.isolated_applications(scenario, operator)))
         return any(self._is_wrong(each, self._is_right) for each in tried if self.runnable(each))
 
     def is_faulty(self, operator: str) -> bool:
         """Return True if an operator is wrong by itself on scalars."""
         if operator not in self._faulty:
-            joint = isolated(operator)
+            joint = isolation.isolated(operator)
             hangs = self.engine.hangs(joint.operators)
             self._faulty[operator] = hangs or (self.runnable(joint) and self._is_wrong(joint, self._is_right))
         return self._faulty[operator]

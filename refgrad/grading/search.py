@@ -16,47 +16,20 @@ from refgrad.facts import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation import rare_ingredients
-from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome
+from refgrad.grading.checks.settings import NUMBERS
+from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome, Verdict
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
     from refgrad.grading.checks.check import Check
 
-REPEATS: Final = 4
-"""Number of times that a failed scenario is run again, to see whether it always fails."""
-
-ROUNDS: Final = 16
-"""Largest number of rounds of drawn scenarios until enough are decided; two if none at all is decided."""
-
-MOST_CRASHED: Final = 6
-"""Number of ended processes after which a check runs no further scenarios."""
-
-MOST_HUNG: Final = 3
-"""The same limit if a scenario hung: the first one, and two candidates of shrinking."""
-
-MOST_FOR_ANOTHER: Final = 100
-"""Largest number of scenarios that are drawn to find a fault of another kind after the first."""
-
-ANOTHER_SEED: Final = 2**32
-"""Offset added to a run's seed to draw other scenarios."""
-
-
-ABOUT: Final = 0.5
-"""Smallest ratio of the inaccuracy of a shrunk scenario to that of the original."""
-
-MANY: Final = 10
-"""Ratio of two inaccuracies above which they are faults of different kinds."""
+SEARCH: Final = NUMBERS["search"]
 
 
 def budgets(finding: Finding) -> float:
     """Return the error of a finding in multiples of what rounding explains; 0 if the finding is not about an error."""
     return float(finding.fact.budgets) if isinstance(finding.fact, Entry) else 0.0
-
-
-def _severity(finding: Finding) -> tuple[int, bool, float]:
-    """Return the sort key of findings, the most severe first."""
-    return (*finding.rank, -budgets(finding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +58,7 @@ def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callabl
 
     The process in which it failed has run other scenarios, which may have changed its state, so another is used.
     """
-    runs = REPEATS
+    runs = SEARCH["repeats"]
     bench.engine.runner.renew()
     if isinstance(finding.fact, Died):
         runs = 1
@@ -94,28 +67,19 @@ def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callabl
     return Demonstration(scenario, finding) if seen == runs else Demonstration(scenario, finding, 1 + seen, 1 + runs)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The result of a search: faults, the worst first, or the outcome if there are none.
-
-    ``examples`` counts the scenarios that were tried, up to the first that failed.
-    """
-
-    examples: int
-    demonstrations: tuple[Demonstration, ...] = ()
-    outcome: Outcome = "passed"
-    fact: Fact | None = None
-
-
 @dataclass(slots=True)
 class CheckSearch:
-    """A search among scenarios of one check, with the outcomes so far."""
+    """A search among scenarios of one check, with the outcomes so far.
+
+    ``cause`` is the id of the check because of which the scenarios leave something out.
+    """
 
     bench: Bench
     check: Check
     make: Callable[[int], Scenario]
     examples: int
     variant: str = ""
+    cause: str = ""
     outcomes: Counter[Outcome] = field(default_factory=Counter, init=False)
     findings_by_outcome: dict[Outcome, Finding] = field(default_factory=dict, init=False)
     failed: dict[Scenario, Finding] = field(default_factory=dict, init=False)
@@ -127,30 +91,37 @@ class CheckSearch:
         """Record how many processes have ended before the search."""
         self.endings = self.bench.engine.runner.endings
 
-    def run(self, scenarios: Iterable[Scenario]) -> SearchResult:
-        """Try the given scenarios, then draw others until one fails or enough are decided.
+    def run(self, scenarios: Iterable[Scenario]) -> Verdict:
+        """Try the given scenarios, then draw others until one fails or enough are decided, and return the verdict.
 
-        If ``examples`` is 0, none are drawn, and the given scenarios decide the outcome.
+        If ``examples`` is 0, none are drawn, and the given scenarios decide the outcome. The verdict counts the
+        scenarios that were tried, up to the first that failed.
         """
         rest, number = self.prepared(scenarios), 0
         for number, scenario in enumerate(rest, 1):
             if self.fails(scenario):
-                return self._all(self.shrunk(scenario, self.fails), number, rest)
+                return self._failed(self._all(self.shrunk(scenario, self.fails), rest), number)
         if not self.examples:
             self.examples = number
-            return SearchResult(number, outcome=self.outcome, fact=self.fact)
+            return self._decided(number)
         self.outcomes.clear()
         self.refused = 0
         tried = 0
-        for number in range(ROUNDS):
-            counterexample, more = self.drawn(self.fails, number * ANOTHER_SEED, self.examples)
+        for number in range(SEARCH["rounds"]):
+            counterexample, more = self.drawn(self.fails, number * SEARCH["another_seed"], self.examples)
             tried += more
             if counterexample is not None:
-                return self._all(counterexample, tried)
+                return self._failed(self._all(counterexample), tried)
             undecided = self.outcomes["inconclusive"] or self.refused
             if self.is_decided or not undecided or (number > 0 and not self.decided):
                 break
-        return SearchResult(tried, outcome=self.outcome, fact=self.fact)
+        return self._decided(tried)
+
+    def _failed(self, demonstrations: Sequence[Demonstration], tried: int) -> Verdict:
+        return self.bench.shown(self.check, *demonstrations, examples=tried, cause=self.cause)
+
+    def _decided(self, tried: int) -> Verdict:
+        return self.bench.verdict(self.check, self.outcome, self.fact, examples=tried, cause=self.cause)
 
     def prepared(self, scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
         """Yield scenarios. Each batch is run before its first scenario is yielded."""
@@ -188,11 +159,11 @@ class CheckSearch:
         """Return True if the outcome of one failed scenario is at least as severe as that of another.
 
         If both are inaccurate, the errors in multiples of what rounding explains are compared, with the tolerance
-        ``ABOUT``.
+        ``about``.
         """
         finding, other = self.failed[scenario], self.failed[first]
         if finding.outcome == other.outcome == "inaccurate":
-            return budgets(finding) >= ABOUT * budgets(other)
+            return bool(budgets(finding) >= SEARCH["about"] * budgets(other))
         return OUTCOMES.index(finding.outcome) <= OUTCOMES.index(other.outcome)
 
     def fails(self, scenario: Scenario) -> bool:
@@ -215,7 +186,7 @@ class CheckSearch:
         self.failed.setdefault(scenario, finding)
         return True
 
-    def _all(self, first_failing: Counterexample, tried: int, rest: Iterable[Scenario] = ()) -> SearchResult:
+    def _all(self, first_failing: Counterexample, rest: Iterable[Scenario] = ()) -> list[Demonstration]:
         """Return a fault, and one of another kind if the rest or drawn scenarios show one, the worst first.
 
         A fault is of another kind if it has another outcome, if it lacks the rare ingredients of the first, or if its
@@ -230,17 +201,19 @@ class CheckSearch:
             finding = self.failed[scenario]
             if finding.outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario)):
                 return True
-            return finding.outcome == "inaccurate" and budgets(finding) > MANY * budgets(first.finding)
+            return finding.outcome == "inaccurate" and budgets(finding) > SEARCH["many"] * budgets(first.finding)
 
         failing = next(filter(fails_otherwise, rest), None)
         if failing is not None:
             another: Counterexample | None = self.shrunk(failing, fails_otherwise)
         else:
-            another, _ = self.drawn(fails_otherwise, ANOTHER_SEED, min(self.examples, MOST_FOR_ANOTHER))
+            another, _ = self.drawn(
+                fails_otherwise, SEARCH["another_seed"], min(self.examples, SEARCH["most_for_another"])
+            )
         if another is None:
-            return SearchResult(tried, (first,))
+            return [first]
         both = (first, self.demonstrated(another, fails_otherwise))
-        return SearchResult(tried, tuple(sorted(both, key=lambda each: _severity(each.finding))))
+        return sorted(both, key=lambda each: (*each.finding.rank, -budgets(each.finding)))
 
     def demonstrated(self, counterexample: Counterexample, fails: Callable[[Scenario], bool]) -> Demonstration:
         """Run a counterexample again: the shrunk scenario if that always fails, else the original one."""
@@ -263,7 +236,7 @@ class CheckSearch:
     @property
     def is_exhausted(self) -> bool:
         """Return True if no more processes may end in this check. One that hung costs its whole time limit."""
-        most = MOST_HUNG if self.outcomes["hung"] else MOST_CRASHED
+        most: int = SEARCH["most_hung"] if self.outcomes["hung"] else SEARCH["most_crashed"]
         return self.bench.engine.runner.endings - self.endings >= most
 
     @property
@@ -289,13 +262,7 @@ class CheckSearch:
 
     @property
     def fact(self) -> Fact | None:
-        """Fact of a search without failures: a choice, why too little was decided, or the counts of outcomes."""
-        outcome = self.outcome
-        finding = self.findings_by_outcome.get(outcome)
-        if outcome != "passed" and finding is not None and finding.fact is not None and not self.decided_some(outcome):
-            return finding.fact
-        return Tally.of(self.outcomes)
-
-    def decided_some(self, outcome: Outcome) -> bool:
-        """Return True if too few scenarios were decided, but at least one was."""
-        return outcome != "convention" and self.decided > 0
+        """Fact of a search without failures: a choice, why nothing was decided, or the counts of outcomes."""
+        finding = self.findings_by_outcome.get(self.outcome)
+        decides = self.outcome == "convention" or (self.outcome != "passed" and not self.decided)
+        return finding.fact if decides and finding is not None and finding.fact is not None else Tally.of(self.outcomes)

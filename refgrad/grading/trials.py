@@ -13,8 +13,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.documents import parsed_toml
 from refgrad.generation import corner_scenarios
 from refgrad.grading.checks.isolation import without_seeds
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import Demonstration
@@ -26,34 +28,26 @@ from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario.rewrite import with_seeds
+from refgrad.specification import shipped_path
 
-KINDS: Final = MappingProxyType({
-    "a number": np.array(1.5),
-    "a vector": np.array([1.5, 0.75, 2.25]),
-    "a matrix": np.array([[1.5, 0.75, 2.25], [0.5, 1.25, 1.75]]),
-    "an empty array": np.zeros((0, 2)),
-})
+TRIALS: Final = NUMBERS["trials"]
+
+KINDS: Final = MappingProxyType(
+    {kind: np.array(entries) for kind, entries in TRIALS["kinds"].items()} | {"an empty array": np.zeros((0, 2))}
+)
 """Arrays on which each template is tried, by kind."""
-
-FIXED_CASES: Final = 24
-"""Number of fixed cases of an operator that are searched for one of each kind of array."""
-
-LARGEST: Final = 24
-"""Largest number of entries of all leaves of a scenario that a reader can follow."""
 
 LEAF: Final = ("leaf", "value")
 FIXED: Final = ("constant", "value")
 GRADIENT: Final = ("seed", "backward", "gradient", "vjp")
 """Fields of adapters that make or read a leaf, a constant and a gradient."""
 
-PATIENCE: Final = 20.0
+PATIENCE: Final[float] = TRIALS["patience"]
 """Time limit of one program, in seconds."""
 
 PLAIN: Final = ("multiply", "add", "exp", "sin", "tanh", "square", "negative")
 """Simple operators whose gradients are tried, in this order."""
-
-OTHERS: Final = 8
-"""Number of further operators that are tried if all of these fail, since they may be at fault themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +84,21 @@ class TemplateTrial:
     @property
     def remedy(self) -> str:
         """Advice on how to correct the template."""
+        error, missing = getattr(self.finding.fact, "error", None), self.finding.outcome == "missing"
         if self.necessary:
-            return NOTHING_LEFT
-        if all(name.startswith("operators.") for name in self.fields):
-            return remedy(self.finding, self.kind, OTHER_MEANING, NO_SECOND_GRADIENT)
-        if any(isinstance(step, Backward) for step in self.scenario.steps):
-            return remedy(self.finding, self.kind, OTHER_GRADIENT, NO_GRADIENT)
-        return remedy(self.finding, self.kind, f"{self.kind} must be returned unchanged: {SHAPES}", NO_GRADIENT)
+            advice = "nothing_left"
+        elif error is not None:
+            return _of_error(error)
+        elif self.finding.outcome in {"crashed", "hung"}:
+            advice = "ended"
+        elif all(name.startswith("operators.") for name in self.fields):
+            advice = "no_second_gradient" if missing else "other_meaning"
+        elif missing:
+            advice = "no_gradient"
+        else:
+            backward = any(isinstance(step, Backward) for step in self.scenario.steps)
+            advice = "other_gradient" if backward else "not_returned"
+        return str(ADVICE["outcomes"][advice].format(kind=self.kind))
 
 
 def start(name: str, python: str) -> Engine:
@@ -170,7 +172,9 @@ def _simple(engine: Engine) -> Iterator[str]:
     """Yield the operators whose gradients are tried: plain ones, and then a few others without attributes."""
     yield from (name for name in PLAIN if name in engine.operators)
     rows = (row for row in operator_table().values() if row.elementwise and not row.attribute_names)
-    yield from islice((row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), OTHERS)
+    yield from islice(
+        (row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), TRIALS["others"]
+    )
 
 
 def backward_steps(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
@@ -191,7 +195,7 @@ def _fitting(scenario: Scenario, engine: Engine) -> Scenario:
 
 def without_seed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps of a backward from a number without its seed, which is optional there."""
-    return tuple(replace(step, seed=None) if isinstance(step, Backward) else step for step in steps)
+    return with_seeds(steps, lambda _: None)
 
 
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> TemplateTrial:
@@ -228,9 +232,9 @@ def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) ->
 
 def small_fixed_cases(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
     """Yield the small fixed cases of an operator that have no other kinds of arrays."""
-    for seeded in corner_scenarios(operator.name, most=FIXED_CASES):
+    for seeded in corner_scenarios(operator.name, most=TRIALS["fixed_cases"]):
         scenario = _fitting(seeded, engine)
-        small = sum(leaf.value.size for leaf in scenario.leaves) <= LARGEST
+        small = sum(leaf.value.size for leaf in scenario.leaves) <= TRIALS["largest"]
         offered = required_features(scenario) <= engine.adapter.features
         if small and offered and {*map(_kind, scenario.leaves)} <= {*kinds}:
             yield scenario
@@ -247,57 +251,18 @@ def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario
     return TemplateTrial({f"operators.{name}": text}, kind, scenario, single, examine(scenario, single))
 
 
-ADVICE: Final = (
-    (r"NameError|ReferenceError|is not defined", "the template uses a name that `setup` does not make"),
-    (
-        r"AttributeError|is not a function|has no attribute",
-        "the library has nothing of that name: correct it, or remove the spelling",
-    ),
-    (
-        r"TypeError: .*(argument|parameter|positional)",
-        "the function takes other arguments: write the template as the library's documentation calls it",
-    ),
-)
-"""Advice by patterns of the text of an error."""
-
-OTHER_MEANING: Final = (
-    "compare the row of `refgrad list operators` with the library's documentation: the order of arguments, what an "
-    "attribute means, or another function of that name (then `unlike`)"
-)
-NOTHING_LEFT: Final = "every kind of array is rejected, or appears to be: `leaf` and `value` must work for one of them"
-NO_SECOND_GRADIENT: Final = (
-    "if the library gives it no gradient, remove the spelling, or put the operator into `unlike`; if it should, "
-    "keep the spelling: the report will show the failure"
-)
-OTHER_GRADIENT: Final = "the gradient is not the expected one: correct `backward`, `gradient`, `seed` or `vjp`"
-NO_GRADIENT: Final = "there is no gradient, or one that is not a number: correct `backward`, `gradient` or `vjp`"
-SHAPES: Final = "correct `leaf`, `constant`, `value` or `seed`, which may lose the shape or the dtype"
-
-
-def remedy(finding: Finding, kind: str, other: str, absent: str) -> str:
-    """Return advice on how to correct a template after a failed trial.
-
-    ``other`` is the advice for unexpected arrays, and ``absent`` that for a missing gradient.
-    """
-    error = getattr(finding.fact, "error", None)
-    if error is not None:
-        return _of_error(error)
-    if finding.outcome in {"crashed", "hung"}:
-        return f"run the program by itself; if {kind} is more than the library takes, raise NotImplementedError for it"
-    return absent if finding.outcome == "missing" else other
+ADVICE: Final = parsed_toml(shipped_path("advice.toml"))
+"""Advice on how to correct a template: by patterns of the text of ``errors``, and by ``outcomes``."""
 
 
 def _of_error(error: Raised) -> str:
-    known = next((advice for pattern, advice in ADVICE if re.search(pattern, error.text)), None)
+    known = next((text for pattern, text in ADVICE["errors"].items() if re.search(pattern, error.text)), None)
     if known is not None:
-        return known
+        return str(known)
     first = error.message.strip().partition("\n")[0][:60]
     declared = re.sub(r"([][().*+?^$|{}\\])", r"\\\1", f"{error.type}: {first}")
     literal = f"'{declared}'" if "'" not in declared else json.dumps(declared, ensure_ascii=False)
-    return (
-        "if the library should do this, keep the template: the report will show the failure; if not, "
-        f"`refusals = [{literal}]`"
-    )
+    return str(ADVICE["outcomes"]["raised"].format(literal=literal))
 
 
 def without_arrays(engine: Engine) -> str:
@@ -311,10 +276,15 @@ def without_arrays(engine: Engine) -> str:
 SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"})
 """Operators of two operands that plain programs use, with their signs in formulas."""
 
-LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in (("x", 1.5), ("y", 2.25)))
+LEAVES: Final = tuple(Leaf(n, Constant.of(np.array(v)), requires_grad=True) for n, v in TRIALS["leaves"].items())
 """Operands of plain programs."""
 
-WITH_KEPT_GRADIENTS: Final = MappingProxyType({"add": ((5, 3), (7, 4)), "multiply": ((16.875, 6.75), (23.625, 9))})
+_PRODUCTS: Final = tuple(leaf.value.to_numpy().item() * LEAVES[0].value.to_numpy().item() for leaf in LEAVES[::-1])
+
+WITH_KEPT_GRADIENTS: Final = MappingProxyType({
+    name: tuple((across * times, along * again) for times, again in TRIALS["kept"])
+    for name, (across, along) in (("add", (1, 1)), ("multiply", _PRODUCTS))
+})
 """Gradients of ``x`` and ``y`` after two backwards from `(x + y) + x` or `(x * y) * x` if results keep their gradients.
 
 In the second pair the output also adds the seed to the gradient that it kept.

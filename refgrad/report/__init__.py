@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from refgrad.documents import parsed_toml
-from refgrad.specification import schema_path
+from refgrad.specification import shipped_path
 
-TABLE: Final[Mapping[str, Mapping[str, Any]]] = parsed_toml(schema_path("report").parents[1] / "report.toml")
+TABLE: Final[Mapping[str, Mapping[str, Any]]] = parsed_toml(shipped_path("report.toml"))
 """Words and limits of pages. ``REFGRAD_SPECS`` does not replace them."""
 
 CHARACTERS: Final[Mapping[str, int]] = TABLE["characters"]

@@ -17,10 +17,10 @@ from functools import wraps
 from typing import Any, Final
 from unittest.mock import patch
 
+from refgrad import generation, lifecycle
 from refgrad.grading import search
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.operators import derivatives
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging import examination
 from refgrad.native.adapter import find_adapter
@@ -28,10 +28,10 @@ from refgrad.native.engine import Engine, Isolation, launch
 from refgrad.native.runner import ProcessRunner
 
 PHASES: Final = {
-    "scenarios": ((search, "find_counterexample"), (derivatives, "corner_scenarios")),
+    "scenarios": ((search, "find_counterexample"), (generation, "corner_scenarios")),
     "programs": ((Engine, "program"),),
     "engine": ((ProcessRunner, "run_until_ended"), (ProcessRunner, "run")),
-    "predictions": ((examination, "lower"),),
+    "predictions": ((lifecycle, "lower"),),
     "oracle and judgement": ((examination, "confront"),),
     "further of a check": ((search.CheckSearch, "fails"), (search.CheckSearch, "prepare")),
 }

@@ -13,7 +13,7 @@ from jsonschema_rs import Draft202012Validator
 
 from refgrad.checking.injection import FAULTS, KINDS
 from refgrad.checking.report import CAUSES
-from refgrad.specification import schema_path
+from refgrad.specification import shipped_path
 from tests.cli.conftest import Finished, Terminal
 
 FUNCTIONS = """
@@ -83,7 +83,9 @@ def check(terminal: Terminal, function: str, *options: str, inputs: str = "funct
 def valid(schema: str, text: str) -> dict[str, Any]:
     """Read a document, and hold it against its schema."""
     document: dict[str, Any] = json.loads(text)
-    Draft202012Validator(json.loads(schema_path(schema).read_text(encoding="utf-8"))).validate(document)
+    Draft202012Validator(
+        json.loads(shipped_path("schema", f"{schema}.schema.json").read_text(encoding="utf-8"))
+    ).validate(document)
     return document
 
 
@@ -232,8 +234,8 @@ def test_a_command_is_needed(functions: Terminal) -> None:
 
 
 def test_the_schemas_list_what_there_is() -> None:
-    check_schema = json.loads(schema_path("check").read_text(encoding="utf-8"))
+    check_schema = json.loads(shipped_path("schema", "check.schema.json").read_text(encoding="utf-8"))
     assert set(check_schema["properties"]["cause"]["enum"]) == {"", *CAUSES}
-    mutation = json.loads(schema_path("mutation").read_text(encoding="utf-8"))
+    mutation = json.loads(shipped_path("schema", "mutation.schema.json").read_text(encoding="utf-8"))
     assert mutation["properties"]["kind"]["enum"] == list(KINDS)
     assert len({fault.name for fault in FAULTS}) == 12

@@ -85,8 +85,8 @@ def head(rows: list[Row]) -> str:
         second=sum(row.answers[1] == "yes" for row in rows),
         either=sum("yes" in row.answers for row in rows),
         profile=PROFILE,
-        per_operator=effort.per_operator,
-        per_graph_check=effort.per_graph_check,
+        per_operator=effort["operators"],
+        per_graph_check=effort["graphs"],
         protocol=protocol(),
     )
 

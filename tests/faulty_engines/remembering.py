@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import pytest
 
+from refgrad import generation, lifecycle
 from refgrad.grading import reliance
-from refgrad.grading.checks import graphs
-from refgrad.grading.checks.operators import derivatives
+from refgrad.grading.checks import isolation
 from refgrad.grading.judging import examination
 
 ROOM = 10_000
@@ -21,22 +21,20 @@ def remembered_scenarios() -> Iterator[None]:
     """Keep scenarios and their truths inside the block: they follow from seeds and scenarios alone."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (derivatives, "operator_scenario"),
-            (derivatives, "edge_scenario"),
-            (derivatives, "second_order_scenario"),
+            (generation, "operator_scenario"),
+            (generation, "edge_scenario"),
+            (generation, "second_order_scenario"),
             (reliance, "required_features"),
-            (reliance, "with_operands_read"),
-            (reliance, "with_own_operands"),
-            (reliance, "without_seeds"),
-            (derivatives, "with_own_operands"),
-            (graphs, "random_scenario"),
-            (graphs, "operator_scenario"),
-            (graphs, "lifecycle_scenario"),
-            (derivatives, "contract_scenario"),
-            (derivatives, "third_order_scenario"),
-            (derivatives, "forward_scenario"),
+            (isolation, "with_operands_read"),
+            (isolation, "with_own_operands"),
+            (isolation, "without_seeds"),
+            (generation, "random_scenario"),
+            (generation, "lifecycle_scenario"),
+            (generation, "contract_scenario"),
+            (generation, "third_order_scenario"),
+            (generation, "forward_scenario"),
             (examination, "CertifiedOracle"),
-            (examination, "lower"),
+            (lifecycle, "lower"),
         ):
             patch.setattr(module, name, lru_cache(maxsize=ROOM)(getattr(module, name)))
         yield

@@ -138,7 +138,7 @@ def test_undecided_scenarios_are_drawn_again_before_a_check_gives_up() -> None:
     assert result.verdict in {"passed", "convention"}
     assert result.evidence is not None
     assert isinstance(result.evidence.fact, Tally)
-    assert result.examples > bench().settings.effort.per_edge
+    assert result.examples > bench().settings.effort["edges"]
 
 
 def test_masked_entries_are_missing() -> None:
@@ -193,7 +193,7 @@ def test_an_inaccuracy_ten_times_as_large_is_another_fault(
     )
     searching = search()
     searching.failed |= {SCENARIO: inaccurate(5), larger: inaccurate(5 * times)}
-    assert len(searching.run([SCENARIO, larger]).demonstrations) == scenarios
+    assert 1 + len(searching.run([SCENARIO, larger]).further) == scenarios
 
 
 @pytest.mark.parametrize(("decided", "rounds"), [(0, 2), (1, 16), (5, 1)])

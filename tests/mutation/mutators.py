@@ -145,8 +145,10 @@ def answers(function: ast.FunctionDef) -> Iterator[Change]:
 
 def family_passes(function: ast.FunctionDef) -> Iterator[Change]:
     """Yield the fault of a family of checks that lets everything pass."""
-    if function.name == "run" and [a.arg for a in function.args.args] == ["self", "bench"]:
-        yield _at_once(function, "family", "bench.verdict(self, 'passed')")
+    first, *others = [a.arg for a in function.args.args] or [""]
+    is_judge = first == "check" and isinstance(function.returns, ast.Name) and function.returns.id == "Verdict"
+    if others[:1] == ["bench"] and (is_judge or (function.name == "run" and first == "self")):
+        yield _at_once(function, "family", f"bench.verdict({first}, 'passed')")
 
 
 def _at_once(function: ast.FunctionDef, kind: Kind, answer: str) -> Change:

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading import search
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.grading.search import MOST_CRASHED, MOST_HUNG
+from refgrad.grading.search import SEARCH
 from refgrad.native.engine import Engine
 from refgrad.native.process import Limits
 from refgrad.native.runner import ProcessRunner
@@ -60,8 +59,8 @@ def outcome(bench: Bench, check: Check) -> Outcome:
 def test_the_check_that_meets_it_gets_its_verdict_and_the_next_one_its_own(
     misbehaviour: Misbehaviour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "MOST_CRASHED", CRASHES)
-    monkeypatch.setattr(search, "MOST_HUNG", CRASHES)
+    monkeypatch.setitem(SEARCH, "most_crashed", CRASHES)
+    monkeypatch.setitem(SEARCH, "most_hung", CRASHES)
     with running(misbehaviour) as bench:
         assert outcome(bench, CHECKS["operators/exp"]) == misbehaviour.outcome
         assert outcome(bench, CHECKS["operators/sin"]) == "passed"
@@ -71,7 +70,9 @@ def test_there_are_enough_of_them() -> None:
     assert len(MISBEHAVIOURS) >= 40
 
 
-@pytest.mark.parametrize(("name", "most"), [("leaves with status 3", MOST_CRASHED), ("never ends", MOST_HUNG)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("leaves with status 3", SEARCH["most_crashed"]), ("never ends", SEARCH["most_hung"])]
+)
 def test_a_check_spends_one_process_before_its_search_and_one_behind_it(name: str, most: int) -> None:
     (misbehaviour,) = (each for each in MISBEHAVIOURS if each.name == name)
     with running(misbehaviour) as bench:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from refgrad.facts import Blocked, Error, Evidence, Remark
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators.derivatives import SecondOrderCheck, verdict_on
-from refgrad.grading.checks.operators.operator_check import Avoided, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.blame import Avoided, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.derivatives import SECOND_ORDER
+from refgrad.grading.checks.operators.values import verdict_on
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.native.statements import Code
-from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class BehaviourCheck(Check):
         If a size is too deep for Python's stack, and smaller ones are right, a MUST becomes a SHOULD.
         """
         shown = take_measurement(bench.engine, measurement, bench.settings)
-        verdicts = (verdict_on(bench, operator_table()[n]) for n in shown.operators if bench.reliance.is_faulty(n))
+        verdicts = (verdict_on(bench, n) for n in shown.operators if bench.reliance.is_faulty(n))
         if blamed := next((verdict.id for verdict in verdicts if is_broken(verdict)), ""):
             return self._blamed(bench, blamed, shown.message, examples=shown.examples)
         if shown.scenario is None:
@@ -124,14 +124,13 @@ class _Trial:
         verdicts = list(_verdicts(bench, scenario))
         if is_known_inaccuracy(scenario, finding, verdicts):
             return cls(scenario, Finding("passed"))
-        wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of([v]).allows(scenario)]
-        of_gradients = (each.id for each in wrong if each.chapter == SecondOrderCheck.CHAPTER)
+        wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of(v).allows(scenario)]
+        of_gradients = (each.id for each in wrong if each.chapter == SECOND_ORDER.name)
         alone = bench.reliance.wrong_in_isolation(scenario, [each.operator for each in wrong])
         return cls(scenario, finding, f"operators/{alone}" if alone else next(of_gradients, ""))
 
 
 def _verdicts(bench: Bench, scenario: Scenario) -> Iterable[Verdict]:
-    rows = [operator_table()[name] for name in sorted(scenario.operators)]
-    yield from (verdict_on(bench, row) for row in rows)
+    yield from (verdict_on(bench, name) for name in sorted(scenario.operators))
     if scenario.gradients:
-        yield from (bench.grade(SecondOrderCheck(row)) for row in rows)
+        yield from (bench.grade(SECOND_ORDER.check(name)) for name in sorted(scenario.operators))

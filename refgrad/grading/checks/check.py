@@ -1,17 +1,20 @@
-"""The protocol of checks, and regressions: scenarios that some engine failed, by check.
+"""Checks: what all have in common, families of checks as rows of `specs/checks.toml`, and regressions.
 
-A check tries its regressions on every engine and with every seed.
+Regressions are scenarios that some engine failed, by check. A check tries them on every engine and with every seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
+from refgrad.grading.checks.settings import CHECKS
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
 
@@ -25,21 +28,17 @@ class Check(Protocol):
     @property
     def id(self) -> str:
         """Id of the check, ``CHAPTER/NAME``."""
-        raise NotImplementedError
 
     @property
     def level(self) -> Level:
         """Level of the statement: the severity of a failure."""
-        raise NotImplementedError
 
     @property
     def statement(self) -> str:
         """Statement that the engine must fulfil."""
-        raise NotImplementedError
 
     def run(self, bench: Bench) -> Verdict:
         """Run the check and return its verdict."""
-        raise NotImplementedError
 
     @property
     def chapter(self) -> str:
@@ -69,6 +68,112 @@ class Check(Protocol):
         return False
 
 
+ROWS: Final[Mapping[str, Mapping[str, Any]]] = CHECKS["families"]
+
+Need: TypeAlias = "str | Callable[[FamilyCheck, Bench], str]"
+"""Prefix of behaviours, or a function that returns the id of a failing check, or an empty string."""
+
+
+def is_differentiable(operator: Operator) -> bool:
+    """Return True if an operator has a differentiable operand."""
+    return bool(operator.differentiable_arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A family of checks, which has the name of its row.
+
+    Its only check has this name as its id, or it is a chapter with one check for each operator. ``judge`` tries
+    scenarios, if the engine has what the row lists and none of the ``needs`` fails. A chapter ``is_about`` some of the
+    operators. The other functions are the methods of its checks.
+    """
+
+    name: str
+    judge: Callable[[FamilyCheck, Bench], Verdict]
+    needs: tuple[Need, ...] = ()
+    reports: Callable[[FamilyCheck, Scenario, Finding, Bench], bool] = Check.reports
+    met: Callable[[FamilyCheck, Scenario, Bench], Scenario | None] = Check.met
+    explains: Callable[[FamilyCheck, Scenario, Finding, Bench], bool] = Check.explains
+    draws: bool = True
+    is_about: Callable[[Operator], bool] = is_differentiable
+
+    def check(self, operator: str = "") -> FamilyCheck:
+        """Return the check of an operator, or the only check of the family."""
+        return FamilyCheck(self, operator)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyCheck(Check):
+    """A check of a family. ``operator_name`` is empty if the family is not about single operators."""
+
+    family: Family
+    operator_name: str = ""
+
+    @property
+    def row(self) -> Mapping[str, Any]:
+        """Row of the family."""
+        return ROWS[self.family.name]
+
+    @property
+    def operator(self) -> Operator:
+        """Row of the operator."""
+        return operator_table()[self.operator_name]
+
+    @property
+    def id(self) -> str:
+        """Name of the family, followed by the operator if there is one."""
+        return f"{self.family.name}/{self.operator_name}" if self.operator_name else self.family.name
+
+    @property
+    def level(self) -> Level:
+        """Level of the family."""
+        level: Level = self.row["level"]
+        return level
+
+    @property
+    def statement(self) -> str:
+        """Statement of the family, about the operator if there is one."""
+        return f"{self.operator_name}: {self.row['statement']}" if self.operator_name else str(self.row["statement"])
+
+    @property
+    def draws(self) -> bool:
+        """Return True if the family draws scenarios."""
+        return self.family.draws
+
+    def run(self, bench: Bench) -> Verdict:
+        """Return what the engine lacks, or the first check or behaviour that prevents a result, or else the verdict."""
+        if lacking := self._lacking(bench):
+            return bench.lacks(self, *lacking)
+        for need in self.family.needs:
+            cause = bench.reliance.failing(need) if isinstance(need, str) else need(self, bench)
+            if cause:
+                return bench.blocked(self, cause)
+        return self.family.judge(self, bench)
+
+    def _lacking(self, bench: Bench) -> list[str]:
+        """Return the features, the operator and the dtypes of the row that the engine lacks."""
+        row, adapter = self.row, bench.engine.adapter
+        lacking = [feature for feature in row.get("features", ()) if feature not in adapter.features]
+        if self.operator_name and not bench.engine.offers(self.operator):
+            lacking.append(self.operator_name)
+        any_dtype, dtypes = row.get("any_dtype", ()), [*row.get("dtypes", ())]
+        if {*any_dtype}.isdisjoint(adapter.dtypes):
+            dtypes += any_dtype
+        return lacking or [f"dtype {dtype}" for dtype in dtypes if dtype not in adapter.dtypes]
+
+    def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
+        """Return a regression in the form in which the family tries it, or None if it does not apply."""
+        return self.family.met(self, scenario, bench)
+
+    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Return True if the family should report the failure."""
+        return self.family.reports(self, scenario, finding, bench)
+
+    def explains(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+        """Return True if a known inaccuracy of an operator explains the failure."""
+        return self.family.explains(self, scenario, finding, bench)
+
+
 FOLDER: Final = "regressions"
 """Folder of ``specs/`` with a file for each chapter: by check, tables of a scenario and an engine that failed it."""
 
@@ -80,18 +185,13 @@ class RegressionError(UserError):
 def regressions(check: str) -> tuple[Scenario, ...]:
     """Return the scenarios that some engine failed in a check. Raises RegressionError if one is malformed."""
     chapter, _, name = check.partition("/")
-    rows = _chapter(chapter).get(name, ())
-    return tuple(_scenario(check, row) for row in rows)
+    try:
+        return tuple(parse(row["scenario"]) for row in _chapter(chapter).get(name, ()))
+    except ScenarioError as error:
+        raise RegressionError(f"{FOLDER}/{chapter}.toml: {check}: {error}") from error
 
 
 @cache
 def _chapter(chapter: str) -> Mapping[str, Any]:
     path = specs_directory() / FOLDER / f"{chapter}.toml"
     return read_toml(path, "regressions", RegressionError) if path.exists() else {}
-
-
-def _scenario(check: str, row: Mapping[str, str]) -> Scenario:
-    try:
-        return parse(row["scenario"])
-    except ScenarioError as error:
-        raise RegressionError(f"{FOLDER}/{check.partition('/')[0]}.toml: {check}: {error}") from error

@@ -17,6 +17,7 @@ from refgrad.errors import UserError
 from refgrad.facts import Evidence, Remark
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation import isolated
+from refgrad.grading.checks.settings import CHECKS
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Outcome, Verdict
 from refgrad.grading.search import Demonstration
@@ -59,11 +60,8 @@ class Claim:
 
 PLAIN: Final = str.maketrans(":-", "__")
 
-STATEMENTS: Final[Mapping[Kind, str]] = MappingProxyType({
-    "features": "The adapter declares {name} correctly: {text}.",
-    "policies": "The policy of the adapter is correct: {text}.",
-    "dtypes": "The adapter declares {name} correctly: tensors may have this dtype, and values and gradients keep it.",
-})
+STATEMENTS: Final[Mapping[Kind, str]] = CHECKS["claims"]
+"""Format strings of the statements of claims, by kind."""
 
 
 def all_claims() -> tuple[Claim, ...]:
@@ -112,17 +110,12 @@ class ClaimCheck(Check):
         return _of_policy(bench, self) if self.claim.kind == "policies" else _of_offer(bench, self)
 
 
-def observable(adapter: AnyAdapter) -> frozenset[str]:
-    """Return the features that an adapter's templates can show, declared or not."""
-    nested = {"double_backward"} if isinstance(adapter, FunctionalAdapter) else set()
-    return replace(adapter, lacks=frozenset()).features | {"arrays"} | nested
-
-
 def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
     """Return the verdict on a feature or a dtype."""
     name, adapter = check.claim.name, bench.engine.adapter
     declared = name in adapter.features or name in adapter.dtypes
-    if not declared and name not in observable(adapter):
+    nested = {"double_backward"} if isinstance(adapter, FunctionalAdapter) else set()
+    if not declared and name not in replace(adapter, lacks=frozenset()).features | {"arrays"} | nested:
         comment = Remark(text="the adapter does not say so, and has no template that shows it")
         return bench.verdict(check, "unsupported", comment)
     tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})

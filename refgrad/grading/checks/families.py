@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from refgrad.errors import UserError, suggestion
@@ -10,52 +9,24 @@ from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.claims import ClaimCheck, all_claims
-from refgrad.grading.checks.graphs import GRAPH_CHECKS, LifecycleCheck
-from refgrad.grading.checks.operators.derivatives import (
-    ContractCheck,
-    EdgeCheck,
-    ForwardModeCheck,
-    OperatorCheck,
-    SecondOrderCheck,
-    ThirdOrderCheck,
-)
-from refgrad.grading.checks.operators.exceptional import ExceptionalCheck, InfinityCheck
-from refgrad.grading.checks.operators.half_precision import HalfPrecisionCheck
-from refgrad.grading.checks.operators.operator_check import CheckOfOperator
-from refgrad.operators import Operator, operator_table
+from refgrad.grading.checks.graphs import GRAPHS
+from refgrad.grading.checks.operators import derivatives, exceptional, values
+from refgrad.operators import operator_table
 
-
-def _is_differentiable(operator: Operator) -> bool:
-    return bool(operator.differentiable_arguments)
-
-
-def _has_derivatives(operator: Operator) -> bool:
-    """Return True if a derivative of the operator is not identically zero."""
-    return not all(map(operator.vanishes, operator.differentiable_arguments))
-
-
-OPERATOR_CHECKS: Final[tuple[tuple[type[CheckOfOperator], Callable[[Operator], bool]], ...]] = (
-    (OperatorCheck, lambda _: True),
-    (EdgeCheck, lambda operator: bool(operator.edges)),
-    (SecondOrderCheck, _has_derivatives),
-    (ThirdOrderCheck, _has_derivatives),
-    (ContractCheck, _is_differentiable),
-    (ForwardModeCheck, _is_differentiable),
-    (HalfPrecisionCheck, _is_differentiable),
-    (ExceptionalCheck, _is_differentiable),
-    (InfinityCheck, lambda operator: operator.composite is None),
-)
-"""Checks of one operator each, with the operators that they are about."""
+OF_OPERATORS: Final = (
+    values.OPERATORS, derivatives.EDGES, derivatives.SECOND_ORDER, derivatives.THIRD_ORDER, derivatives.CONTRACTS,
+    derivatives.FORWARD_MODE, derivatives.HALF_PRECISION, exceptional.EXCEPTIONAL, exceptional.INFINITIES,
+)  # fmt: skip
+"""Families of checks of one operator each."""
 
 
 def all_checks() -> tuple[Check, ...]:
     """Return all checks."""
-    operators = operator_table().values()
+    table = operator_table()
     return (
         *map(BehaviourCheck, all_behaviours()),
-        *(check(operator) for check, is_about in OPERATOR_CHECKS for operator in operators if is_about(operator)),
-        *GRAPH_CHECKS,
-        LifecycleCheck(),
+        *(family.check(name) for family in OF_OPERATORS for name, row in table.items() if family.is_about(row)),
+        *(family.check() for family in GRAPHS),
         *map(ClaimCheck, all_claims()),
     )
 

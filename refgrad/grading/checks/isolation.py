@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.generation import Role
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
@@ -44,29 +45,22 @@ REDUCTIONS: Final = ("sum", "mean")
 DOUBLED: Final = ("multiply", "add")
 """Operators of two operands that are functions of one operand if both operands are the same."""
 
-MOST_PATHS: Final = 2**13
-"""Largest number of paths through a filled graph: an engine that follows every path takes too long beyond it."""
 
-
-def filled(scenario: Scenario, offered: Collection[str], *, arrays: bool) -> Scenario:
+@lru_cache(maxsize=2**12)
+def filled(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Scenario:
     """Return the scenario with offered operators in place of others, on scalars if there are no ``arrays``.
 
     If no operators fit, the scenario is returned as it is.
     """
-    return _filled(scenario, frozenset(offered), arrays=arrays)
-
-
-@lru_cache(maxsize=2**12)
-def _filled(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> Scenario:
     if arrays and scenario.operators <= offered:
         return scenario
     expected = _kinds(scenario)
     for shaped in _shaped(scenario, offered, arrays=arrays):
         missing = sorted(shaped.operators - offered)
         for fillers in product(*(_fillers(name, offered) for name in missing)):
-            filled = _with(shaped, dict(zip(missing, fillers, strict=True)))
-            if filled is not None and _kinds(filled) == expected:
-                return filled
+            other = _with(shaped, dict(zip(missing, fillers, strict=True)))
+            if other is not None and _kinds(other) == expected:
+                return other
     return scenario
 
 
@@ -116,7 +110,7 @@ def _with(scenario: Scenario, fillers: Mapping[str, tuple[str, bool]]) -> Scenar
         return other
 
     steps = mapped(scenario.steps, Apply, filled_in)
-    if max(paths.values(), default=0) > MOST_PATHS:
+    if max(paths.values(), default=0) > NUMBERS["operators"]["most_paths"]:
         return None
     try:
         filled = Scenario(steps)
@@ -144,14 +138,14 @@ def _kind(prediction: Prediction) -> tuple[object, ...]:
     return type(prediction), getattr(prediction, "kind", None), getattr(prediction, "holds", None)
 
 
-SEEDS = (1.25, -0.5, 2.0, -1.75)
-"""Entries of cotangents, with both signs and different sizes."""
-
 LASTING = Leaf | Apply | Grad | Jvp | Backward | Read | ZeroGrad
 """Types of steps that change no tensor."""
 
-TRIED_IN_DTYPE: Final = 3
+TRIED_IN_DTYPE: Final = NUMBERS["operators"]["tried_in_a_dtype"]
 """Number of scenarios that show whether an operator runs in a dtype at all."""
+
+KEPT_DTYPES: Final = "dtypes/gradients_keep"
+"""Prefix of the behaviour without which no result is right in a dtype other than float64."""
 
 EMPTY: Final = "empty"
 """Name of the ingredient of an array without entries."""
@@ -190,7 +184,7 @@ def isolated_applications(scenario: Scenario, operator: str) -> Iterator[Scenari
 
 
 def _isolated(step: Apply, values: Mapping[str, Any], needed: Collection[str]) -> Scenario:
-    seed = np.resize(SEEDS, values[step.name].shape)
+    seed = np.resize(NUMBERS["operators"]["entries_of_seeds"], values[step.name].shape)
     leaves = (Leaf(name, Constant.of(values[name]), name in needed) for name in dict.fromkeys(step.arguments))
     reads = (Read("grad", name) for name in needed)
     backward = Backward(step.name, Constant.of(seed), retain_graph=False)

@@ -30,23 +30,15 @@ Ask = Callable[[str, str | None], str]
 OPERATOR: Final = "operators."
 """Prefix of the name of an operator whose spelling is given."""
 
-GUIDE: Final = "docs/how-to/plug-in-an-engine.md"
+KNOWN: Final[Mapping[str, Any]] = MappingProxyType(parsed_toml(Path(__file__).with_name("candidates.toml")))
+"""How libraries spell what an adapter needs: names and templates by what they are for, the most likely first."""
 
-DIRECTIONS: Final[Mapping[str, str]] = MappingProxyType({
-    "kind": "a library that has neither a backward nor a pullback needs a function `vjp` of yours, as "
-    f"'Engines without a tape' in {GUIDE} shows; "
-})
+DIRECTIONS: Final[Mapping[str, str]] = KNOWN["directions"]
 """Further advice for fields for which no value is found."""
 
-OTHER_LANGUAGES: Final = (
-    "`refgrad new` is for libraries in Python; the adapter of one in JavaScript or another language is written by "
-    f"hand, as 'Engines in other languages' in {GUIDE} shows"
-)
+OTHER_LANGUAGES: Final[str] = KNOWN["other_languages"]
 
-REFUSED: Final[Mapping[str, str]] = MappingProxyType({
-    "language": OTHER_LANGUAGES,
-    "operators": f"give each operator by itself, as --set '{OPERATOR}NAME=TEMPLATE'",
-})
+REFUSED: Final[Mapping[str, str]] = {"language": OTHER_LANGUAGES, **KNOWN["refused"]}
 """Fields of adapters that cannot be given in this way, each with the reason or with the right way."""
 
 
@@ -128,14 +120,9 @@ def _templates(kinds: Iterable[type[AnyAdapter]]) -> list[str]:
     return [name for name in dict.fromkeys(fields) if name not in written]
 
 
-KNOWN: Final[Mapping[str, Any]] = MappingProxyType(parsed_toml(Path(__file__).with_name("candidates.toml")))
-"""How libraries spell what an adapter needs: names and templates by what they are for, the most likely first."""
-
 PLAIN_LEAF: Final = "{array}"
 """Template of a leaf of libraries that differentiate functions of NumPy arrays."""
 
-MOST_CLASSES: Final = 16
-"""Largest number of classes of a module that are tried as makers of tensors if no usual maker exists."""
 
 NOT_SUPPORTED: Final = "exec('raise NotImplementedError')"
 """Expression in place of a call with attributes that a function does not take."""

@@ -15,7 +15,9 @@ from typing import Final, get_args, get_type_hints
 
 from refgrad.errors import UserError
 from refgrad.facts import Entry
+from refgrad.grading import trials
 from refgrad.grading.checks.claims import Claim, claims_about
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.first_adapter import candidates
 from refgrad.grading.first_adapter.candidates import Asking, Report
 from refgrad.grading.first_adapter.library import (
@@ -30,13 +32,6 @@ from refgrad.grading.first_adapter.library import (
     classes,
     inspected,
 )
-from refgrad.grading.trials import (
-    KINDS,
-    PATIENCE,
-    faults_of_one_backward,
-    sends_kept_gradients_again,
-    suspected_faults,
-)
 from refgrad.lifecycle import Policy, required_features
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
@@ -49,11 +44,9 @@ from refgrad.scenario import Constant, Leaf, Read, Scenario
 UNKNOWN: Final = "({seed})"
 """Template of a backward that is not known yet. It has a seed, so that scenarios with a seed are tried."""
 
-MOST_OF_IT: Final = 0.4
-"""Smallest share of the rows of a family that a library must have to extend it."""
 
-LONGEST: Final = 300
-"""Largest number of characters that are kept of a message of a library."""
+CHOICE: Final = NUMBERS["first_adapter"]
+LONGEST: Final[int] = CHOICE["longest_message"]
 
 NARROW: Final[Texts] = MappingProxyType({"dtype": "float32", "dtypes": ("float32",)})
 """Fields of the adapter of a library that has only single precision."""
@@ -61,14 +54,8 @@ NARROW: Final[Texts] = MappingProxyType({"dtype": "float32", "dtypes": ("float32
 ARITHMETIC: Final = re.compile(r"-?\{x\}( ([-+*/@]|\*\*) \{[yn]\})?")
 """Pattern of spellings by Python's own operators, for which unexpected values are a fault: their meaning is fixed."""
 
-MOST_SPELLINGS: Final = 2
-"""Largest number of spellings of one operator that are kept.
 
-Different calls of the same function show nothing new, so only one of them is kept.
-"""
-
-
-_NUMBER_READ: Final = Scenario((Leaf("x", Constant.of(KINDS[NUMBER]), requires_grad=True), Read("value", "x")))
+_NUMBER_READ: Final = Scenario((Leaf("x", Constant.of(trials.KINDS[NUMBER]), requires_grad=True), Read("value", "x")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +94,7 @@ def choose(library: LibraryModules, asking: Asking) -> Chosen:
     """
     setup = library.setup(asking.options.get("setup", ""))
     unknown = TapeAdapter(name=library.name, setup=setup, leaf="None", backward=UNKNOWN, gradient="None")
-    engine = launch(unknown, Isolation(python=library.python, limits=Limits(program=PATIENCE)))
+    engine = launch(unknown, Isolation(python=library.python, limits=Limits(program=trials.PATIENCE)))
     started = StartedLibrary(engine.adapter, engine.runner)
     modules = library.own_modules(started)
     with explained_by(lambda: _of_a_tensor(started, modules, asking)):
@@ -152,7 +139,7 @@ def choose(library: LibraryModules, asking: Asking) -> Chosen:
     untaught = tuple(name for name in spelled if name not in taught)
     came = Counter(started.instead_of_gradient(operator_table()[name], spelled[name][0], kinds) for name in untaught)
     instead = next((plain_line(text, LONGEST) for text, _ in came.most_common(1)), "")
-    faults = suspected_faults(started)
+    faults = trials.suspected_faults(started)
     return Chosen(started, modules, spelling.family, spelling.unlike, untaught, instead, faults)
 
 
@@ -265,7 +252,7 @@ def _family(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str
             and existing.issuperset(row)
             and all(started.computes(table[name], text, kinds) for text in row if text != ALIKE)
         }
-        if len(fits) >= MOST_OF_IT * len(rows):
+        if len(fits) >= CHOICE["most_of_it"] * len(rows):
             return family, {name: row for name, row in fits.items() if ALIKE not in row}
     return "", {}
 
@@ -285,7 +272,7 @@ def _spelled(
         right: dict[str, str] = {}
         for text in filter(existing.__contains__, texts[name]):
             function = text.partition("(")[0]
-            if function in right or len(right) == MOST_SPELLINGS:
+            if function in right or len(right) == CHOICE["most_spellings"]:
                 continue
             finding = started.values(operator, text, kinds)
             if finding.outcome == "passed":
@@ -381,7 +368,7 @@ def best_of(started: StartedLibrary, candidates: Iterable[Texts], works: Works) 
         except UserError:  # a template that does not fit what is known, such as one without its seed
             continue
         best = max(best, (count, fields), key=lambda pair: pair[0])
-        if count > len(KINDS):
+        if count > len(trials.KINDS):
             break
     return best[1]
 
@@ -398,7 +385,7 @@ def with_policy(started: StartedLibrary) -> StartedLibrary:
     if isinstance(started.adapter, FunctionalAdapter):
         return started
     types, claims = get_type_hints(Policy), claims_about("policies")
-    excluded = LENIENT if faults_of_one_backward(started) else frozenset()
+    excluded = LENIENT if trials.faults_of_one_backward(started) else frozenset()
     for field in ("implicit_seed", "keeps", "accumulates", "frees"):
         for value in (value for value in get_args(types[field]) if value not in excluded):
             known = started.knowing(policy=replace(started.adapter.policy, **{field: value}))
@@ -465,7 +452,7 @@ def _lacking(started: StartedLibrary) -> set[str]:
         for claim in failed
         if not _holds_without(started, claim, names - {claim.name}) and not _gives_numbers(started, claim)
     }
-    kept = "retain_graph" in features and sends_kept_gradients_again(started)
+    kept = "retain_graph" in features and trials.sends_kept_gradients_again(started)
     return lacking | {"retain_graph"} if kept else lacking
 
 

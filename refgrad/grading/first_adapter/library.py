@@ -16,12 +16,8 @@ import numpy as np
 
 from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.checks.claims import Claim
-from refgrad.grading.first_adapter.candidates import (
-    KNOWN,
-    MOST_CLASSES,
-    checked_modules,
-    owner_of,
-)
+from refgrad.grading.checks.settings import NUMBERS
+from refgrad.grading.first_adapter.candidates import KNOWN, checked_modules, owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import Demonstration
@@ -45,8 +41,8 @@ SHARED: Final = ("name", "setup", "leaf", "value", "operators", "aliases", "scal
 
 REFUSED: Final = frozenset({"unexpected-error", "unsupported", "inconclusive"})
 
-PATIENT: Final = 5
-"""Number of errors after which a spelling is given up."""
+
+CHOICE: Final = NUMBERS["first_adapter"]
 
 NUMBER: Final = "a number"
 VECTOR: Final = "a vector"
@@ -59,8 +55,6 @@ BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
 REFUSING: Final = frozenset({"AssertionError", "ValueError"})
 """Types of errors, besides NotImplementedError, with which libraries reject an operand."""
 
-LONGEST_PATTERN: Final = 80
-"""Largest number of characters of a message that a pattern is made of."""
 
 WITHOUT: Final = frozenset({"missing", "crashed", "unexpected-error", "unsupported"})
 """Outcomes of a scenario in which no gradient comes back."""
@@ -238,7 +232,7 @@ class StartedLibrary(Engine):
                 right += 1
                 of_arrays = of_arrays or any(leaf.value.shape for leaf in scenario.leaves)
             errors += first.outcome == "unexpected-error"
-            if errors == PATIENT and not right:
+            if errors == CHOICE["patient"] and not right:
                 break
         return Finding("passed" if right and of_arrays else "unsupported")
 
@@ -255,7 +249,9 @@ class StartedLibrary(Engine):
                 for scenario in small_fixed_cases(operator_table()[name], kinds, self):
                     error = getattr(single.finding(_values_only(scenario)).fact, "error", None)
                     if error is not None and error.type in REFUSING and error.message:
-                        pattern = re.escape(error.text.partition("\n")[0][:LONGEST_PATTERN]).replace("\\ ", " ")
+                        pattern = re.escape(error.text.partition("\n")[0][: CHOICE["longest_pattern"]]).replace(
+                            "\\ ", " "
+                        )
                         patterns[re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", pattern)] = None
         return list(patterns)
 
@@ -320,31 +316,8 @@ def _values_only(scenario: Scenario) -> Scenario:
     return Scenario((*steps, *(Read("value", step.name) for step in scenario.applications)))
 
 
-OWN: Final = (
-    "(lambda part: None if isinstance(part, type(__import__('sys'))) and "
-    "part.__name__.partition('.')[0] not in {packages} else part)({module})"
-)
-"""Expression for a module, or for None if it is a module outside of these packages that the library imports."""
-
-
 Seen = tuple[list[str], dict[str, list[str]]]
 """Attributes of a tensor, and the parameters of functions that may run a backward from it."""
-
-LISTING: Final = """
-import pkgutil
-
-def kind(member):
-    kinds = {{"module": type(pkgutil), "class": type, "function": type(kind), "attribute": object}}
-    return next(name for name in kinds if isinstance(member, kinds[name]) or name == "function" and callable(member))
-
-def attempt():
-    members = [(name, getattr({owner}, name, None)) for name in dir({owner})]
-    codes = [getattr(member, "__code__", None) for _, member in members]
-    given = [code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else () for code in codes]
-    beneath = [each.name for each in pkgutil.iter_modules(getattr({owner}, "__path__", []))]
-    return [[[name, kind(member), list(names)] for (name, member), names in zip(members, given)], beneath]
-"""
-"""Program that lists the members of a module or a tensor, with kinds and parameters, and the submodules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,14 +359,14 @@ class LibraryModules:
         """Return the modules, and those submodules of the library in which libraries keep operators."""
         packages = {module.partition(".")[0] for module in self.modules}
         beneath = [f"{root}.{name}" for root in self.modules for name in KNOWN["submodules"]]
-        owned = {module: OWN.format(packages=sorted(packages), module=module) for module in beneath}
+        owned = {module: KNOWN["own"].format(packages=sorted(packages), module=module) for module in beneath}
         members = started.members(list(owned.values()), ["__name__"])
         return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if members.get(owner))]))
 
 
 def classes(started: StartedLibrary, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Return the names of the first public classes of each module."""
-    return {module: _public(_listed(started, module)[0], "class")[:MOST_CLASSES] for module in modules}
+    return {module: _public(_listed(started, module)[0], "class")[: CHOICE["most_classes"]] for module in modules}
 
 
 def inspected(started: StartedLibrary, modules: Sequence[str]) -> Seen:
@@ -428,7 +401,7 @@ def _module_of(path: Path) -> tuple[str, str]:
 def _listed(started: StartedLibrary, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
     """Return the members of a module or tensor, with kinds and parameters, and its submodules; none after an error."""
     with suppress(RaisedError, EndingError):
-        members, beneath = Library(started).run(LISTING.format(owner=owner), timed=False)[0].data
+        members, beneath = Library(started).run(KNOWN["listing"].format(owner=owner), timed=False)[0].data
         return members, beneath
     return [], []
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from refgrad import oracles
 from refgrad.facts import Absent, Dtype, Entry, Masked, Numbers, Shape, Subject, Uncoupled
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
@@ -19,16 +20,7 @@ from refgrad.lifecycle import Contribution, ExpectedValue, Gradient, Prediction
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.observation import Array, Observation, is_unwritten
 from refgrad.native.program import relevant_leaves
-from refgrad.oracles import (
-    CertifiedOracle,
-    EntryError,
-    Judgement,
-    answered_by_nan,
-    judge,
-    limits_met,
-    undefined_between,
-    violation,
-)
+from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge
 from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
 from refgrad.oracles.judgement import ALLOWANCE, last_place
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Scenario, ZeroGrad
@@ -205,10 +197,10 @@ def _of_no_number(entry: Entry, due: Due) -> Finding:
     undefined = undefined_for(due)
     if undefined is not None:
         return Finding("inconclusive", replace(entry, remark="undefined", reason=undefined))
-    convention = answered_by_nan(due.oracle.original, at_kink=entry.lower != entry.upper)
+    convention = oracles.answered_by_nan(due.oracle.original, at_kink=entry.lower != entry.upper)
     if convention:
         return Finding("convention", replace(entry, remark="nan", reason=convention))
-    limits = limits_met(due.oracle.original)
+    limits = oracles.limits_met(due.oracle.original)
     if limits:
         return Finding("missing", replace(entry, remark="limit", reason=limits[0].reason))
     return Finding("missing" if entry.lower != entry.upper else "wrong", entry)
@@ -280,11 +272,11 @@ def undefined_for(due: Due) -> str | None:
     """Return the first name without a value on the way of a gradient or directional derivative, or None."""
     oracle, prediction = due.oracle, due.prediction
     if isinstance(prediction, Gradient):
-        return undefined_between(oracle, prediction.leaf, {c[0] for c in prediction.contributions})
+        return oracles.undefined_between(oracle, prediction.leaf, {c[0] for c in prediction.contributions})
     step = oracle.scenario.definitions[prediction.lowered]
     if not isinstance(step, Jvp):
         return None
-    return next(filter(None, (undefined_between(oracle, leaf, {step.output}) for leaf in step.leaves)), None)
+    return next(filter(None, (oracles.undefined_between(oracle, leaf, {step.output}) for leaf in step.leaves)), None)
 
 
 def uncoupled(
@@ -303,7 +295,7 @@ def uncoupled(
         contributions, together = _together(moment, scenario)
         arrays = {prediction.leaf: array for _, prediction, array in together}
         truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
-        violated = violation(scenario, contributions, arrays, truths)
+        violated = oracles.violation(scenario, contributions, arrays, truths)
         if violated is not None:
             fact = Uncoupled(
                 gradients=tuple(Numbers.of(array, name) for name, array in arrays.items()),

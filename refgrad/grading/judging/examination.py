@@ -14,35 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from refgrad.facts import (
-    Absent,
-    Calls,
-    Died,
-    Entry,
-    Error,
-    Excuse,
-    Flag,
-    Lacks,
-    Numbers,
-    Silence,
-    Subject,
-    Unsent,
-    Written,
-)
+from refgrad import facts, lifecycle
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.comparison import Due, compare_array, uncoupled
 from refgrad.grading.judging.verdict import Finding, worst
-from refgrad.lifecycle import (
-    ErrorKind,
-    ExpectedFlag,
-    ExpectedValue,
-    Fails,
-    Gradient,
-    NoGradient,
-    Open,
-    Prediction,
-    Seen,
-    lower,
-)
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation, Raised
@@ -51,10 +26,7 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario
 from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.formats import FLOAT64, FORMATS, coarsest, rounded
-from refgrad.scenario.rewrite import promoted, with_dtypes
-
-LONG: Final = 20
-"""Number of significand bits; a float32 that needs more is no product of short numbers."""
+from refgrad.scenario.rewrite import promoted, with_dtypes, with_values
 
 
 def shows_float32(observations: Iterable[Observation]) -> bool:
@@ -62,7 +34,7 @@ def shows_float32(observations: Iterable[Observation]) -> bool:
     arrays = [each.array.ravel() for each in observations if each.array is not None and each.array.dtype.kind == "f"]
     numbers = np.concatenate([np.zeros(0), *arrays])
     numbers = numbers[np.isfinite(numbers)]
-    scaled = np.ldexp(np.frexp(numbers)[0], LONG)
+    scaled = np.ldexp(np.frexp(numbers)[0], NUMBERS["judging"]["long"])
     return bool(np.all(rounded(numbers, "float32") == numbers) and np.any(scaled != np.rint(scaled)))
 
 
@@ -77,7 +49,8 @@ def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> Ce
         return oracle
     if not all(_stays(oracle, output) for output in outputs):
         return oracle
-    return CertifiedOracle(_widened(oracle.original))
+    widened = with_values(oracle.original.steps, lambda leaf: _widened(leaf.value))
+    return CertifiedOracle(Scenario(widened))
 
 
 def _stays(oracle: CertifiedOracle, name: str) -> bool:
@@ -106,16 +79,9 @@ def _outranks(oracle: CertifiedOracle, wide: list[str], narrow: list[str]) -> bo
     return plain and bool(wide) and (max(ranks[0]) > 0 or max(ranks[1]) == 0)
 
 
-def _widened(scenario: Scenario) -> Scenario:
-    """Return the scenario with the same numbers in float64 leaves."""
-    return Scenario(
-        tuple(
-            replace(step, value=Constant.of(step.value.to_numpy().astype(np.float64)))
-            if isinstance(step, Leaf) and step.value.dtype != "bool"
-            else step
-            for step in scenario.steps
-        )
-    )
+def _widened(constant: Constant) -> Constant:
+    """Return the same numbers in float64."""
+    return constant if constant.dtype == "bool" else Constant.of(constant.to_numpy().astype(np.float64))
 
 
 ENDINGS: Final = frozenset({"crashed", "unexpected-error", "unsupported", "inconclusive"})
@@ -141,14 +107,18 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     try:
         held = _as_held(scenario, engine.adapter)
     except ScenarioError:
-        return Finding("unsupported", Lacks(names=("numbers of float64",)))
-    lowered = lower(held, engine.adapter.policy)
+        return Finding("unsupported", facts.Lacks(names=("numbers of float64",)))
+    lowered = lifecycle.lower(held, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
-    written = _written_seed(observations) if seeds else None
-    finding = written or confront(predictions, observations, oracle, engine.adapter)
+    changed = (
+        Finding("wrong", facts.Written(change=each.changed[0]), n)
+        for n, each in enumerate(observations, 1)
+        if each.changed
+    )
+    finding = (seeds and next(changed, None)) or confront(predictions, observations, oracle, engine.adapter)
     coarser = sorted(scenario.operators & engine.adapter.coarser.keys())
-    if not isinstance(finding.fact, Entry) or not finding.failed:
+    if not isinstance(finding.fact, facts.Entry) or not finding.failed:
         return finding
     if not coarser:
         if finding.outcome != "wrong" or oracle.form != FLOAT64 or not shows_float32(observations):
@@ -182,15 +152,8 @@ def refuses(scenario: Scenario, engine: Engine) -> bool:
     return examine(scenario, engine).outcome in UNSUPPORTED
 
 
-def _written_seed(observations: tuple[Observation, ...]) -> Finding | None:
-    for number, observation in enumerate(observations, 1):
-        if observation.changed:
-            return Finding("wrong", Written(change=observation.changed[0]), number)
-    return None
-
-
 def confront(
-    predictions: tuple[Prediction, ...],
+    predictions: tuple[lifecycle.Prediction, ...],
     observations: tuple[Observation, ...],
     oracle: CertifiedOracle,
     adapter: AnyAdapter,
@@ -214,7 +177,11 @@ def confront(
 
 
 def compare_step(
-    prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter, number: int
+    prediction: lifecycle.Prediction,
+    observation: Observation,
+    oracle: CertifiedOracle,
+    adapter: AnyAdapter,
+    number: int,
 ) -> Finding:
     """Return the finding of one step; an unexpected error is inconclusive where the step may raise one.
 
@@ -222,18 +189,18 @@ def compare_step(
     lowered and has other steps.
     """
     finding = _compare(prediction, observation, oracle, adapter)
-    if number and finding.outcome == "unexpected-error" and isinstance(finding.fact, Error):
+    if number and finding.outcome == "unexpected-error" and isinstance(finding.fact, facts.Error):
         reason = reason_to_fail(oracle, number)
         return finding if reason is None else Finding("inconclusive", replace(finding.fact, excuse=reason))
     return finding
 
 
-def reason_to_fail(oracle: CertifiedOracle, number: int) -> Excuse | None:
+def reason_to_fail(oracle: CertifiedOracle, number: int) -> facts.Excuse | None:
     """Return the reason why a step may raise an error, or None.
 
     ``number`` counts from 1 the steps of a scenario in which no tensor changes.
     """
-    reasons: Mapping[Excuse, Callable[[CertifiedOracle, int], bool]]
+    reasons: Mapping[facts.Excuse, Callable[[CertifiedOracle, int], bool]]
     reasons = {"zero": _is_zero, "valueless": _has_no_value, "outside": _is_outside}
     return next((reason for reason, applies in reasons.items() if applies(oracle, number)), None)
 
@@ -280,83 +247,83 @@ def _is_outside(oracle: CertifiedOracle, number: int) -> bool:
     return any(bool(np.any((value < low) | (value > high))) for value, (low, high) in zip(values, spans, strict=True))
 
 
-def _explained(finding: Finding, predictions: tuple[Prediction, ...], observations: tuple[Observation, ...]) -> Finding:
+def _explained(
+    finding: Finding, predictions: tuple[lifecycle.Prediction, ...], observations: tuple[Observation, ...]
+) -> Finding:
     """Add to the finding of a missing gradient the first earlier step that may fail and raised an error, if any."""
-    if not isinstance(finding.fact, Absent):
+    if not isinstance(finding.fact, facts.Absent):
         return finding
     before = enumerate(zip(predictions, observations, strict=True), 1)
     for number, (prediction, seen) in before:
-        if number < finding.step and isinstance(prediction, Open) and seen.error is not None:
+        if number < finding.step and isinstance(prediction, lifecycle.Open) and seen.error is not None:
             return replace(finding, fact=replace(finding.fact, after_step=number, error=seen.error))
     return finding
 
 
 def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
-    prediction: Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
+    prediction: lifecycle.Prediction, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
 ) -> Finding:
     ending = observation.ending
     if ending is not None:
-        return Finding(ending.outcome, Died(detail=ending.detail, stderr=ending.stderr))
-    if isinstance(prediction, Fails):
+        return Finding(ending.outcome, facts.Died(detail=ending.detail, stderr=ending.stderr))
+    if isinstance(prediction, lifecycle.Fails):
         return _compare_error((prediction.kind, *prediction.others), observation, adapter)
     if observation.error is not None:
-        return _of_error(observation.error, may_fail=isinstance(prediction, Open))
+        return _of_error(observation.error, may_fail=isinstance(prediction, lifecycle.Open))
     match prediction:
-        case ExpectedValue(name=name):
-            return compare_array(Subject("value", name), observation, Due(oracle, prediction, adapter))
-        case Gradient(leaf=leaf, contributions=contributions):
+        case lifecycle.ExpectedValue(name=name):
+            return compare_array(facts.Subject("value", name), observation, Due(oracle, prediction, adapter))
+        case lifecycle.Gradient(leaf=leaf, contributions=contributions):
             own = in_float64(oracle, leaf, {contribution[0] for contribution in contributions})
-            return compare_array(Subject("gradient", leaf), observation, Due(own, prediction, adapter))
-        case ExpectedFlag(holds=holds):
-            return _compare_flag(observation, holds=holds)
-        case Seen():
+            return compare_array(facts.Subject("gradient", leaf), observation, Due(own, prediction, adapter))
+        case lifecycle.ExpectedFlag(holds=holds):
+            right = observation.array is not None and bool(observation.array) is holds
+            flag = facts.Flag(seen=str(observation.array), expected=holds)
+            return Finding("passed") if right else Finding("wrong", flag)
+        case lifecycle.Seen():
             return _compare_calls(prediction, observation, oracle, adapter)
-        case NoGradient(leaf=leaf):
+        case lifecycle.NoGradient(leaf=leaf):
             if observation.array is None or not np.any(observation.array):
                 return Finding("passed")
-            return Finding("wrong", Unsent(leaf=leaf, gradients=(Numbers.of(observation.array),)))
+            return Finding("wrong", facts.Unsent(leaf=leaf, gradients=(facts.Numbers.of(observation.array),)))
     return Finding("passed")
 
 
 def _of_error(error: Raised, *, may_fail: bool) -> Finding:
     """Return the finding for an error where none is expected."""
     if error.is_refusal:
-        return Finding("unsupported", Error(error=error))
+        return Finding("unsupported", facts.Error(error=error))
     if may_fail:
         return Finding("passed")
-    return Finding("crashed" if error.is_exhaustion else "unexpected-error", Error(error=error))
+    return Finding("crashed" if error.is_exhaustion else "unexpected-error", facts.Error(error=error))
 
 
-def _compare_error(kinds: tuple[ErrorKind, ...], observation: Observation, adapter: AnyAdapter) -> Finding:
+def _compare_error(kinds: tuple[lifecycle.ErrorKind, ...], observation: Observation, adapter: AnyAdapter) -> Finding:
     error = observation.error
     if error is None:
-        return Finding("wrong", Silence(due=kinds))
+        return Finding("wrong", facts.Silence(due=kinds))
     if error.is_exhaustion:
         return _of_error(error, may_fail=False)
     patterns = [adapter.errors.get(kind) for kind in kinds]
     required = tuple(pattern for pattern in patterns if pattern)
     if len(required) < len(kinds) or any(re.search(pattern, error.text) for pattern in required):
         return Finding("passed")
-    return Finding("unexpected-error", Error(error=error, due=kinds, expected=required))
+    return Finding("unexpected-error", facts.Error(error=error, due=kinds, expected=required))
 
 
-def _compare_flag(observation: Observation, *, holds: bool) -> Finding:
-    if observation.array is not None and bool(observation.array) is holds:
-        return Finding("passed")
-    return Finding("wrong", Flag(seen=str(observation.array), expected=holds))
-
-
-def _compare_calls(prediction: Seen, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter) -> Finding:
+def _compare_calls(
+    prediction: lifecycle.Seen, observation: Observation, oracle: CertifiedOracle, adapter: AnyAdapter
+) -> Finding:
     """Compare the gradients that a hook received, call by call."""
     arrays = [] if observation.array is None else list(observation.array)
     hook = prediction.hook
     if len(arrays) != len(prediction.calls):
-        return Finding("wrong", Calls(hook=hook, seen=len(arrays), expected=len(prediction.calls)))
+        return Finding("wrong", facts.Calls(hook=hook, seen=len(arrays), expected=len(prediction.calls)))
     return worst(
         compare_array(
-            Subject("hook", hook, number),
+            facts.Subject("hook", hook, number),
             Observation(np.asarray(array), dtype=observation.dtype, masked=observation.masked),
-            Due(oracle, Gradient(prediction.tensor, (call,)), adapter),
+            Due(oracle, lifecycle.Gradient(prediction.tensor, (call,)), adapter),
         )
         for number, (array, call) in enumerate(zip(arrays, prediction.calls, strict=True), 1)
     )

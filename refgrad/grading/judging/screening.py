@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import period_of
+from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.comparison import Due
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
@@ -33,27 +34,7 @@ from refgrad.scenario.rewrite import with_constants
 Floats = npt.NDArray[Any]
 Arrays = Mapping[Read, Floats | None]
 
-DISAGREEMENT: Final = 1e-10
-"""Tolerance for two float64 values, relative to their size plus the mean size of their array.
-
-It is some million roundings. Sums of tens of thousands of terms in another order differ by less, and results that were
-computed in float32 by more.
-"""
-
-PERTURBATION: Final = 8.0
-"""Relative size of the perturbation of leaves and seeds, in unit roundoffs."""
-
-DIRECTIONS: Final = 2
-"""Number of directions for gradients that do not pass with each entry weighed by itself."""
-
-PERTURBATIONS: Final = 4
-"""Number of perturbations whose effect on a slope is averaged."""
-
-CONDITION: Final = 2.0**11
-"""Factor of the perturbation's effect up to which rounding explains a difference of values.
-
-There are many operations, and the effect of one random perturbation on an entry may be small.
-"""
+SCREENING: Final = NUMBERS["screening"]
 
 
 def agrees(scenario: Scenario, engine: Engine) -> bool:
@@ -121,7 +102,7 @@ def _values_agree(reads: Arrays, scenario: Scenario, dtype: str) -> bool:
     the condition of the computation.
     """
     expected = float64_values(scenario)
-    share = DISAGREEMENT ** (FORMATS[dtype].bits / FLOAT64.bits)
+    share = SCREENING["disagreement"] ** (FORMATS[dtype].bits / FLOAT64.bits)
     values = {read.name: array for read, array in reads.items() if read.what == "value"}
     differing = [name for name, array in values.items() if not _same(array, expected[name], share)]
     if not differing:
@@ -138,7 +119,7 @@ def _same(seen: Floats | None, expected: Floats, share: float, noise: Floats | f
     if not expected.size:
         return True
     size = np.abs(expected)
-    allowed = share * (size + size.mean()) + CONDITION * noise
+    allowed = share * (size + size.mean()) + SCREENING["condition"] * noise
     return bool(np.all(np.isfinite(expected)) and np.all(np.abs(seen.astype(np.float64) - expected) <= allowed))
 
 
@@ -157,7 +138,7 @@ def _gradients_agree(reads: Arrays, scenario: Scenario, dtype: str) -> bool:
     rounding = Rounding(dtype, swept.terms(sweep.values), large=True)
     if sweep.passes(contributions, rounding):
         return True
-    sweeps = (Sweep(swept, seen, np.random.default_rng(k), weights_by_mean) for k in range(DIRECTIONS))
+    sweeps = (Sweep(swept, seen, np.random.default_rng(k), weights_by_mean) for k in range(SCREENING["directions"]))
     return all(
         sweep.passes(contributions, rounding)
         or sweep.passes(contributions, rounding, _explained(sweep, scenario, rounding))
@@ -170,9 +151,11 @@ def _explained(sweep: Sweep, scenario: Scenario, rounding: Rounding) -> float:
 
     The perturbations are uniform, so their standard deviation is ``PERTURBATION`` unit roundoffs over the root of 3.
     """
-    moved = [_perturbed(scenario, FORMATS[rounding.dtype], seed) for seed in range(PERTURBATIONS)]
+    moved = [_perturbed(scenario, FORMATS[rounding.dtype], seed) for seed in range(SCREENING["perturbations"])]
     changes = [sweep.change(Expanded(each), _contributions(scenario), _contributions(each)) for each in moved]
-    effect = math.sqrt(3 * sum(change**2 for change in changes) / PERTURBATIONS) / PERTURBATION
+    effect = (
+        math.sqrt(3 * sum(change**2 for change in changes) / SCREENING["perturbations"]) / SCREENING["perturbation"]
+    )
     return ALLOWANCE * math.sqrt(2 * sweep.operations) * effect if math.isfinite(effect) else 0.0
 
 
@@ -188,7 +171,9 @@ def _perturbed(scenario: Scenario, form: Format, seed: int = 0) -> Scenario:
         if constant.dtype == "bool":
             return constant
         array = constant.to_numpy()
-        return Constant.of(array * (1 + PERTURBATION * form.unit * _direction(source, array.shape)), constant.dtype)
+        return Constant.of(
+            array * (1 + SCREENING["perturbation"] * form.unit * _direction(source, array.shape)), constant.dtype
+        )
 
     return with_constants(scenario, perturbed)
 

@@ -157,10 +157,17 @@ class Totals:
         return f"of {checks} {fail}" + (f"; {self.not_offered:,} {verb} not offered" if self.not_offered else "")
 
 
+def members(shown: Shown | Verdict, kind: type[Shown | Verdict] = Shown) -> dict[str, Any]:
+    """Return the members that the kind has, by name."""
+    return {each.name: getattr(shown, each.name) for each in fields(kind)}
+
+
 def _shown_row(shown: Shown | Verdict) -> dict[str, Any]:
-    row = {each.name: getattr(shown, each.name) for each in fields(shown)}
     evidence = None if shown.evidence is None else shown.evidence.to_json()
-    return row | {"evidence": evidence, "reproduction": [statement_row(each) for each in shown.reproduction]}
+    return members(shown, type(shown)) | {
+        "evidence": evidence,
+        "reproduction": [statement_row(each) for each in shown.reproduction],
+    }
 
 
 def _with_evidence(row: dict[str, Any]) -> dict[str, Any]:
@@ -175,8 +182,7 @@ def _with_evidence(row: dict[str, Any]) -> dict[str, Any]:
 def merged(one: Verdict, other: Verdict) -> Verdict:
     """Return the worse verdict of two searches of one check, with the failures of the other added to ``further``."""
     first, second = sorted((one, other), key=lambda each: OUTCOMES.index(each.verdict))
-    shown = Shown(**{field.name: getattr(second, field.name) for field in fields(Shown)})
-    further = (*first.further, shown, *second.further) if second.failed else first.further
+    further = (*first.further, Shown(**members(second)), *second.further) if second.failed else first.further
     return replace(first, further=further, examples=first.examples + second.examples)
 
 

@@ -1,49 +1,67 @@
 """Measurements of what scenarios cannot show: time on large graphs, memory that is held, and recorded graphs.
 
-A behaviour's row names the method of its measurement, with the parameters.
+A behaviour's row names the method of its measurement, with the parameters. Most methods run one of the programs in
+`programs.toml`, which a parameter names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from refgrad.facts import Measured
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements.exercises import exercises_script, measure_exercises
+from refgrad.grading.judging.verdict import OUTCOMES
+from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.introspection import measure_graphs
-from refgrad.grading.measurements.programs import Reading
-from refgrad.grading.measurements.release import measure_release, measure_weak_reference, release_script
-from refgrad.grading.measurements.repetition import measure_repetition, repetition_script
-from refgrad.grading.measurements.scale import measure_scale, scale_script
+from refgrad.grading.measurements.memory import RELEASES, REPETITIONS, measure_weak_reference
+from refgrad.grading.measurements.programs import MeasuredProgram, Reading
+from refgrad.grading.measurements.scale import LARGE_GRAPHS
 from refgrad.native.engine import Engine
-from refgrad.native.library import EndingError, HangingError, RaisedError
+from refgrad.native.library import EndingError, HangingError, Library, RaisedError
 
 __all__ = ["METHODS", "Measurement", "Reading", "script", "take_measurement"]
 
+Method: TypeAlias = Callable[[Engine, Mapping[str, Any], Settings], Reading]
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of measurement: ``run`` measures an engine with the parameters of a row.
-
-    ``script`` returns the program that it runs, which is reported if the engine's process ends meanwhile. It is empty
-    for a method that runs scenarios.
-    """
-
-    run: Callable[[Engine, Mapping[str, Any], Settings], Reading]
-    script: Callable[[Engine, Mapping[str, Any]], str] = lambda *_: ""
-
-
-METHODS: Final[Mapping[str, Method]] = MappingProxyType({
-    "exercises": Method(measure_exercises, exercises_script),
-    "graph": Method(measure_graphs),
-    "release": Method(measure_release, release_script),
-    "weak_reference": Method(measure_weak_reference),
-    "repetition": Method(measure_repetition, repetition_script),
-    "scale": Method(measure_scale, scale_script),
+PROGRAMS: Final[Mapping[str, tuple[str, Mapping[str, MeasuredProgram]]]] = MappingProxyType({
+    "exercises": ("cases", EXERCISES),
+    "release": ("after", RELEASES),
+    "repetition": ("case", REPETITIONS),
+    "scale": ("graph", LARGE_GRAPHS),
 })
+"""Programs of each method by name, and the parameter that names one or several of them."""
+
+
+def measure_programs(method: str, engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:
+    """Run the programs of a row, and return the worst result, without unsupported programs."""
+    library, results = Library(engine), []
+    for program in _named(method, parameters):
+        lacking = program.lacking(library)
+        results.append(
+            Reading("unsupported", f"the engine has no {lacking}")
+            if lacking
+            else program.measured(library, parameters, settings)
+        )
+    tried = [each for each in results if each.outcome != "unsupported"]
+    worst = min(tried or results, key=lambda each: OUTCOMES.index(each.outcome))
+    return worst if len(results) == 1 else replace(worst, examples=max(1, len(tried)))
+
+
+def _named(method: str, parameters: Mapping[str, Any]) -> list[MeasuredProgram]:
+    """Return the programs that the parameters of a method name."""
+    parameter, programs = PROGRAMS[method]
+    names = parameters[parameter]
+    return [programs[name] for name in ([names] if isinstance(names, str) else names)]
+
+
+METHODS: Final[Mapping[str, Method]] = MappingProxyType(
+    {name: partial(measure_programs, name) for name in PROGRAMS}
+    | {"graph": measure_graphs, "weak_reference": measure_weak_reference}
+)
 """Methods by the name that rows use."""
 
 
@@ -70,7 +88,7 @@ def take_measurement(engine: Engine, measurement: Measurement, settings: Setting
 
 def _taken(engine: Engine, measurement: Measurement, settings: Settings) -> Reading:
     try:
-        return METHODS[measurement.name].run(engine, measurement.parameters, settings)
+        return METHODS[measurement.name](engine, measurement.parameters, settings)
     except RaisedError as error:
         if "NotImplementedError" in error.raised.bases:
             return Reading("unsupported", f"raised {error}")
@@ -82,5 +100,7 @@ def _taken(engine: Engine, measurement: Measurement, settings: Settings) -> Read
 
 
 def script(engine: Engine, measurement: Measurement) -> str:
-    """Return the program that a measurement runs on an engine, empty if it runs scenarios."""
-    return METHODS[measurement.name].script(engine, measurement.parameters)
+    """Return the first program of a measurement that an engine can run, empty if there is none."""
+    library, parameters = Library(engine), measurement.parameters
+    named = _named(measurement.name, parameters) if measurement.name in PROGRAMS else []
+    return next((each.script(library, parameters) for each in named if not each.lacking(library)), "")

@@ -12,20 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-STEEPEST: Final = 1.5
-"""Largest exponent that counts as linear: halfway to quadratic.
+import numpy as np
 
-n log n gives 1.1. Graphs that outgrow caches on the way from thousands to 100,000 nodes give up to 1.3.
-"""
+from refgrad.grading.checks.settings import NUMBERS
 
-MEASURABLE: Final = 0.002
-"""Least time in seconds that is long enough to show growth."""
-
-FITTED: Final = 4
-"""Number of the largest sizes to which an exponent is fitted."""
-
-FEWEST: Final = 3
-"""Least number of sizes with a measurable time that a fit needs."""
+GROWTH: Final = NUMBERS["growth"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +29,17 @@ class Growth:
     @property
     def fitted(self) -> dict[int, float]:
         """Times of the largest sizes, as far as they are measurable."""
-        return {size: t for size, t in list(self.times.items())[-FITTED:] if t >= MEASURABLE}
+        return {size: t for size, t in list(self.times.items())[-GROWTH["fitted"] :] if t >= GROWTH["measurable"]}
 
     @property
     def exponent(self) -> float | None:
         """Slope of log time over log size by least squares; None if too few sizes take a measurable time."""
-        return slope(self.fitted) if len(self.fitted) >= FEWEST else None
+        return slope(self.fitted) if len(self.fitted) >= GROWTH["fewest"] else None
 
     @property
     def steep(self) -> bool:
         """Return True if the exponent is more than linear."""
-        return self.exponent is not None and self.exponent > STEEPEST
+        return self.exponent is not None and self.exponent > GROWTH["steepest"]
 
     @property
     def described(self) -> str:
@@ -56,25 +47,13 @@ class Growth:
         if self.exponent is None or not self.steep:
             return "time grows no faster than about n"
         nearest = round(self.exponent)
-        return f"time grows about as n^{nearest}" if nearest <= FASTEST else f"time grows faster than n^{FASTEST}"
-
-    @property
-    def figures(self) -> str:
-        """Text of the exponent and the times."""
-        exponent = "" if self.exponent is None else f"exponent {self.exponent:.2f}; "
-        return exponent + ", ".join(f"{size:,}: {1000 * t:.1f} ms" for size, t in self.times.items())
-
-
-FASTEST: Final = 3
-"""Largest exponent that is reported as a number. For a time that doubles with every step the fit gives 10 or 20."""
+        fastest = GROWTH["fastest"]
+        return f"time grows about as n^{nearest}" if nearest <= fastest else f"time grows faster than n^{fastest}"
 
 
 def slope(times: Mapping[int, float]) -> float:
     """Return the slope of log time over log size by least squares."""
-    points = [(math.log(size), math.log(t)) for size, t in times.items()]
-    center = math.fsum(x for x, _ in points) / len(points)
-    across = math.fsum((x - center) * (x - center) for x, _ in points)
-    return math.fsum((x - center) * y for x, y in points) / across
+    return float(np.polyfit(np.log([*times]), np.log([*times.values()]), 1)[0])
 
 
 Run = Callable[[int], float]
@@ -95,9 +74,9 @@ def measure(run: Run, sizes: Sequence[int], limit: float) -> Growth:
 def _foreseen(times: Mapping[int, float], size: int) -> float:
     """Return the time of the next size, extrapolated from the growth over the last two."""
     (n, first), (m, second) = list(times.items())[-2:]
-    if second < MEASURABLE:
+    if second < GROWTH["measurable"]:
         return second
-    exponent = max(0.0, math.log(second / max(first, 1e-6)) / math.log(m / n))
+    exponent = max(0.0, math.log(second / max(first, GROWTH["least_time"])) / math.log(m / n))
     return second * math.pow(size / m, exponent)
 
 

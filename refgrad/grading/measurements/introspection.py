@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.facts import Died, Fact, Parents, Remark
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.settings import NUMBERS, Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.programs import Reading
 from refgrad.lifecycle import Fails, required_features
@@ -33,8 +34,9 @@ class NoNodeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExpectedNode:
-    """A node that must be recorded after a step: its name in the model, its tensor, and its operands' nodes."""
+    """A node that must be recorded after step ``at``: its name in the model, its tensor, and its operands' nodes."""
 
+    at: int
     node: str
     tensor: str
     operands: tuple[str | None, ...]
@@ -53,23 +55,19 @@ class Recorded:
     operands: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
     output: str = ""
 
-    def reached(self, start: int) -> set[int]:
-        """Return all nodes that a node leads to, itself included."""
+    def reached(self) -> set[int]:
+        """Return all nodes that the output leads to, itself included."""
+        start = self.nodes[self.output]
         reached, waiting = {start}, [start]
         while waiting:
-            for parent in self.graph.parents[waiting.pop()]:
-                if parent not in reached:
-                    reached.add(parent)
-                    waiting.append(parent)
+            new = {*self.graph.parents[waiting.pop()]} - reached
+            reached |= new
+            waiting += new
         return reached
 
     def expected(self, name: str) -> list[str]:
         """Return the names of the nodes of a node's operands, in their order."""
         return [operand for operand in self.operands.get(name, ()) if operand is not None]
-
-    def judgeable(self, name: str) -> bool:
-        """Return True if the nodes of all operands are known."""
-        return all(operand in self.nodes for operand in self.expected(name))
 
     def named(self, nodes: Iterable[int]) -> tuple[str, ...]:
         """Return the names of nodes, with an empty string for an unknown node."""
@@ -85,36 +83,79 @@ def record(scenario: Scenario, engine: Engine, *, only_output: bool = False, kee
 
     Raises NoNodeError if an expected node is missing, and EndingError if the engine's runner ends.
     """
-    adapter = engine.adapter
-    assert isinstance(adapter, TapeAdapter)
-    model = Model(scenario, adapter.policy)
-    expected, failing = _expected_nodes(scenario, model)
-    laid = layout(scenario, engine, expected, failing, only_output=only_output)
+    laid = GraphProgram.of(scenario, engine, only_output=only_output)
     seen = engine.run(replace(laid.program, keep=keep))
     for each in seen:
         if each.ending is not None:
             raise EndingError(each.ending)
-    if any(seen[index].error is not None and at not in failing for at, index in enumerate(laid.steps)):
+    if any(seen[index].error is not None and at not in laid.failing for at, index in enumerate(laid.steps)):
         return None
-    return _recorded(model, expected, [*(seen[at] for at in laid.nodes), *seen[-1:]])
+    return recorded(laid.model, laid.expected, [*(seen[at] for at in laid.nodes), *seen[-1:]])
 
 
-def _expected_nodes(scenario: Scenario, model: Model) -> tuple[list[tuple[int, ExpectedNode]], set[int]]:
-    """Return the nodes that must be recorded, each with the index of its step, and the steps that must fail."""
-    expected: list[tuple[int, ExpectedNode]] = []
-    failing: set[int] = set()
-    known: set[str] = set()
+def reproduction(scenario: Scenario, engine: Engine) -> tuple[Statement, ...]:
+    """Return the statements that run a scenario and traverse the graph of its tensors."""
+    laid = GraphProgram.of(scenario, engine)
+    groups = [tuple(each for each in group if not isinstance(each, Show)) for group in laid.program.groups]
+    caught = frozenset(laid.steps[at] for at in laid.failing)
+    parts = ((Attempt(group),) if at in caught else group for at, group in enumerate(groups))
+    return tuple(chain.from_iterable(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class GraphProgram:
+    """A program that takes a scenario's steps, binds each node once it is made, and then traverses the graph.
+
+    ``steps`` and ``nodes`` are the indices of the groups that take steps and of those that show new nodes. The last
+    group traverses the graph, if there are ``expected`` nodes. The steps at ``failing`` must fail.
+    """
+
+    model: Model
+    expected: tuple[ExpectedNode, ...]
+    failing: frozenset[int]
+    program: Program
+    steps: tuple[int, ...]
+    nodes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, scenario: Scenario, engine: Engine, *, only_output: bool = False) -> GraphProgram:
+        """Return the program of a scenario; with ``only_output`` it holds only the node of the output."""
+        adapter = engine.adapter
+        assert isinstance(adapter, TapeAdapter)
+        model = Model(scenario, adapter.policy)
+        expected, failing = _expected_nodes(scenario, model)
+        plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator], nests=False)
+        variables = {node.node: f"node_{number}" for number, node in enumerate(expected, 1)}
+        groups: list[Group] = []
+        steps, nodes = [], []
+        for at, group in enumerate(plain.groups):
+            steps.append(len(groups))
+            groups.append(() if isinstance(scenario.steps[at], Read | ZeroGrad) else group)
+            for node in (each for each in expected if each.at == at):
+                nodes.append(len(groups))
+                groups.append(_noted(adapter, node, variables[node.node]))
+        if expected:
+            output = expected[-1].node
+            groups.append(_let_go(scenario, failing, variables, output) if only_output else ())
+            walked = {output: variables[output]} if only_output else variables
+            groups.append((Walk(adapter.parents or "", walked),))
+        return cls(model, expected, failing, Program(tuple(groups), plain.around), tuple(steps), tuple(nodes))
+
+
+def _expected_nodes(scenario: Scenario, model: Model) -> tuple[tuple[ExpectedNode, ...], frozenset[int]]:
+    """Return the nodes that must be recorded, by their names, and the steps that must fail."""
+    expected: dict[str, ExpectedNode] = {}
+    failing = set()
     for at, step in enumerate(scenario.steps):
         before = {name: tensor.node for name, tensor in model.tensors.items()}
         if isinstance(model.step(step), Fails):
             failing.add(at)
-        elif (node := _new_node(step, model, before)) is not None and node.node not in known:
-            known.add(node.node)
-            expected.append((at, node))
-    return expected, failing
+        elif (node := _new_node(at, step, model, before)) is not None:
+            expected.setdefault(node.node, node)
+    return tuple(expected.values()), frozenset(failing)
 
 
-def _new_node(step: Step, model: Model, before: dict[str, str | None]) -> ExpectedNode | None:
+def _new_node(at: int, step: Step, model: Model, before: Mapping[str, str | None]) -> ExpectedNode | None:
     """Return the node that a step makes in every engine, or None."""
     match step:
         case Leaf(name=name) | RequireGrad(name=name):
@@ -128,60 +169,7 @@ def _new_node(step: Step, model: Model, before: dict[str, str | None]) -> Expect
     node = model.tensors[name].node if name in model.tensors else None
     if node is None or name in model.unknown or model.may_be_constant(node):
         return None
-    return ExpectedNode(node, name, operands)
-
-
-@dataclass(frozen=True, slots=True)
-class GraphProgram:
-    """A program with the indices of the groups that take steps and of those that show new nodes.
-
-    The last group traverses the graph, if there are nodes.
-    """
-
-    program: Program
-    steps: tuple[int, ...]
-    nodes: tuple[int, ...]
-
-
-def reproduction(scenario: Scenario, engine: Engine) -> tuple[Statement, ...]:
-    """Return the statements that run a scenario and traverse the graph of its tensors."""
-    adapter = engine.adapter
-    assert isinstance(adapter, TapeAdapter)
-    expected, failing = _expected_nodes(scenario, Model(scenario, adapter.policy))
-    laid = layout(scenario, engine, expected, failing, only_output=False)
-    groups = [tuple(each for each in group if not isinstance(each, Show)) for group in laid.program.groups]
-    caught = frozenset(laid.steps[at] for at in failing)
-    parts = ((Attempt(group),) if at in caught else group for at, group in enumerate(groups))
-    return tuple(statement for part in parts for statement in part)
-
-
-def layout(
-    scenario: Scenario,
-    engine: Engine,
-    expected: Sequence[tuple[int, ExpectedNode]],
-    failing: Collection[int],
-    *,
-    only_output: bool,
-) -> GraphProgram:
-    """Return the program that takes a scenario's steps, binds each node once it is made, and traverses the graph."""
-    adapter = engine.adapter
-    assert isinstance(adapter, TapeAdapter)
-    plain = program_of(scenario, adapter, lambda step, _: engine.operators[step.operator], nests=False)
-    groups: list[Group] = []
-    steps, nodes = [], []
-    variables = {node.node: f"node_{number}" for number, (_, node) in enumerate(expected, 1)}
-    for at, group in enumerate(plain.groups):
-        steps.append(len(groups))
-        groups.append(() if isinstance(scenario.steps[at], Read | ZeroGrad) else group)
-        for _, node in (each for each in expected if each[0] == at):
-            nodes.append(len(groups))
-            groups.append(_noted(adapter, node, variables[node.node]))
-    if expected:
-        output = expected[-1][1].node
-        groups.append(_let_go(scenario, failing, variables, output) if only_output else ())
-        walked = {output: variables[output]} if only_output else variables
-        groups.append((Walk(adapter.parents or "", walked),))
-    return GraphProgram(Program(tuple(groups), plain.around), tuple(steps), tuple(nodes))
+    return ExpectedNode(at, node, name, operands)
 
 
 def _noted(adapter: TapeAdapter, node: ExpectedNode, variable: str) -> Group:
@@ -199,7 +187,7 @@ def _let_go(scenario: Scenario, failing: Collection[int], variables: Mapping[str
     return tuple(Delete(name) for name in [*tensors, *(v for node, v in variables.items() if node != output)])
 
 
-def _recorded(model: Model, expected: Sequence[tuple[int, ExpectedNode]], seen: Sequence[Observation]) -> Recorded:
+def recorded(model: Model, expected: Sequence[ExpectedNode], seen: Sequence[Observation]) -> Recorded:
     """Return the recorded graph from the observations of each node and of the traversal.
 
     Raises NoNodeError if a node is missing, and RaisedError if the traversal raises an exception.
@@ -207,17 +195,16 @@ def _recorded(model: Model, expected: Sequence[tuple[int, ExpectedNode]], seen: 
     recorded = Recorded(model, Graph({}, ()))
     if not expected:
         return recorded
-    for (_, node), observation in zip(expected, seen[:-1], strict=True):
-        if observation.error is not None:
-            raise NoNodeError(f"{node.tensor} has no node: {observation.error_text}")
-        if not observation.data[0]:
-            raise NoNodeError(f"{node.tensor} has no node")
-    traversal = seen[-1]
+    *observed, traversal = seen
+    for node, observation in zip(expected, observed, strict=True):
+        if observation.error is not None or not observation.data[0]:
+            why = "" if observation.error is None else f": {observation.error_text}"
+            raise NoNodeError(f"{node.tensor} has no node{why}")
     if traversal.error is not None:
         raise RaisedError(traversal.error)
     assert traversal.graph is not None
     recorded.graph = traversal.graph
-    for (_, node), observation in zip(expected, seen[:-1], strict=True):
+    for node, observation in zip(expected, observed, strict=True):
         number = traversal.graph.named.get(node.node)
         if observation.data[1]:  # tensors are nodes: a write has made a new node of the tensor, and the old is unknown
             recorded.nodes = {old: known for old, known in recorded.nodes.items() if known != number}
@@ -227,6 +214,9 @@ def _recorded(model: Model, expected: Sequence[tuple[int, ExpectedNode]], seen: 
         recorded.output = node.node
     return recorded
 
+
+UNKNOWN: Final = -1
+"""Number that stands for a node that is not known."""
 
 ONE_NODE_EACH: Final = frozenset({"add", "multiply"})
 """Operators that every library records as one node."""
@@ -238,11 +228,10 @@ REGIONS: Final = frozenset({"detach", "no_grad", "enable_grad"})
 def _differing(recorded: Recorded, compared: Callable[[Sequence[int]], object]) -> Fact | None:
     """Return the fact that a node does not lead to its operands' nodes; ``compared`` is applied to both lists."""
     for name, node in recorded.nodes.items():
-        if recorded.judgeable(name):
-            actual = recorded.graph.parents[node]
-            expected = [recorded.nodes[operand] for operand in recorded.expected(name)]
-            if compared(actual) != compared(expected):
-                return Parents(node=name, seen=recorded.named(actual), expected=recorded.named(expected))
+        actual = recorded.graph.parents[node]
+        expected = [recorded.nodes.get(operand, UNKNOWN) for operand in recorded.expected(name)]
+        if UNKNOWN not in expected and compared(actual) != compared(expected):
+            return Parents(node=name, seen=recorded.named(actual), expected=recorded.named(expected))
     return None
 
 
@@ -255,7 +244,7 @@ def _past(recorded: Recorded) -> Fact | None:
 def _how_many(recorded: Recorded) -> Fact | None:
     """Return the fact that more or fewer nodes than expected are reached, or None."""
     expected = len(recorded.model.graph.may_reach(recorded.output))
-    count = len(recorded.reached(recorded.nodes[recorded.output]))
+    count = len(recorded.reached())
     text = f"{count} nodes are reached from {recorded.output}, not {expected}"
     return None if count == expected else Remark(text=text)
 
@@ -263,7 +252,7 @@ def _how_many(recorded: Recorded) -> Fact | None:
 def _leaves(recorded: Recorded) -> Fact | None:
     """Return the fact that a leaf is reached unexpectedly, or is not reached although it must be, or None."""
     graph = recorded.model.graph
-    reached = recorded.reached(recorded.nodes[recorded.output])
+    reached = recorded.reached()
     may, must = graph.may_reach(recorded.output), graph.must_reach(recorded.output)
     for name in graph.leaves & recorded.nodes.keys():
         is_reached = recorded.nodes[name] in reached
@@ -274,26 +263,20 @@ def _leaves(recorded: Recorded) -> Fact | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeProperty:
-    """A property that a row claims of the edges: ``contradiction`` returns the fact that contradicts it, if any.
+Contradiction = Callable[[Recorded], Fact | None]
 
-    With ``only_output`` only the output's node is held while the graph is traversed.
-    """
-
-    contradiction: Callable[[Recorded], Fact | None]
-    only_output: bool = False
-
-
-CLAIMS: Final[Mapping[str, EdgeProperty]] = MappingProxyType({
-    "which": EdgeProperty(partial(_differing, compared=frozenset)),
-    "past": EdgeProperty(_past),
-    "how_often": EdgeProperty(partial(_differing, compared=sorted)),
-    "in_order": EdgeProperty(partial(_differing, compared=list)),
-    "how_many": EdgeProperty(_how_many, only_output=True),
-    "leaves": EdgeProperty(_leaves),
+CLAIMS: Final[Mapping[str, Contradiction]] = MappingProxyType({
+    "which": partial(_differing, compared=frozenset),
+    "past": _past,
+    "how_often": partial(_differing, compared=sorted),
+    "in_order": partial(_differing, compared=list),
+    "how_many": _how_many,
+    "leaves": _leaves,
 })
-"""Claims about edges by the name that rows use."""
+"""Functions that return the fact that contradicts a claim about edges, if any, by the name that rows use."""
+
+OF_THE_OUTPUT: Final = frozenset({"how_many"})
+"""Claims for which only the node of the output is held while the graph is traversed."""
 
 Maker = Callable[[int, Engine, frozenset[str]], Scenario]
 
@@ -335,60 +318,52 @@ def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Sett
     scenarios = [s for s, lack in zip(tried, lacking, strict=True) if not lack]
     if not scenarios:
         return Reading("unsupported", f"the engine has no {lacking[0]}")
-    claim = CLAIMS[parameters["claim"]]
-    failure = next(filter(None, (_first_failure(s, engine, claim) for s in scenarios)), None)
-    return failure or _random(engine, parameters["random"], claim, settings, len(scenarios))
+    failing = partial(_failure_of, engine=engine, claim=parameters["claim"])
+    # each time at another address in memory, on which the order of a set depends
+    failures = (failing(s, keep=True) for s in scenarios for _ in range(NUMBERS["release"]["recorded"]))
+    failure = next(filter(None, failures), None)
+    return failure or _random(engine, parameters["random"], failing, settings, len(scenarios))
 
 
 OF_VALUES: Final = frozenset({"accumulate", "arrays"})
 """Features that affect the values of gradients, but not what is recorded."""
 
 
-TRIES: Final = 8
-"""Number of times that a graph of the row is recorded.
-
-Each is at another address in memory, on which the order of a set depends.
-"""
-
-
-def _first_failure(scenario: Scenario, engine: Engine, claim: EdgeProperty) -> Reading | None:
-    """Record a graph of the row several times, and return the first failure, or None."""
-    return next(filter(None, (_failure_of(scenario, engine, claim, 1, keep=True) for _ in range(TRIES))), None)
-
-
-def _failure_of(scenario: Scenario, engine: Engine, claim: EdgeProperty, tried: int, *, keep: bool) -> Reading | None:
-    """Return the failure of a graph with the program that shows it, or None."""
+def _failure_of(scenario: Scenario, engine: Engine, claim: str, *, keep: bool = False) -> Reading | None:
+    """Record the graph of a scenario, and return the failure with the program that shows it, or None."""
     outcome: Outcome = "wrong"
     fact: Fact | None
     try:
-        recorded = record(scenario, engine, only_output=claim.only_output, keep=keep)
-        fact = claim.contradiction(recorded) if recorded is not None and recorded.output in recorded.nodes else None
+        seen = record(scenario, engine, only_output=claim in OF_THE_OUTPUT, keep=keep)
+        fact = CLAIMS[claim](seen) if seen is not None and seen.output in seen.nodes else None
     except NoNodeError as error:
         fact = Remark(text=str(error))
     except EndingError as error:
         outcome, fact = error.ending.outcome, Died(detail=error.ending.detail, stderr=error.ending.stderr)
     if fact is None:
         return None
-    return Reading(outcome, fact.message(), reproduction(scenario, engine), scenario, tried, fact=fact)
+    return Reading(outcome, fact.message(), reproduction(scenario, engine), scenario, fact=fact)
 
 
-def _random(engine: Engine, random: str, claim: EdgeProperty, settings: Settings, tried: int) -> Reading:
-    maker = MAKERS[random]
-    operators = _operators(engine, random)
+def _random(
+    engine: Engine, random: str, failing: Callable[[Scenario], Reading | None], settings: Settings, tried: int
+) -> Reading:
+    """Return the result of random graphs, after so many graphs of the row that were tried."""
+    maker, operators = MAKERS[random], _operators(engine, random)
     if maker is None or not operators:
         return Reading("passed", examples=tried)
     search = find_counterexample(
         lambda seed: maker(seed, engine, operators),
-        lambda scenario: _failure_of(scenario, engine, claim, 1, keep=False) is not None,
+        lambda scenario: failing(scenario) is not None,
         seed=settings.seed,
-        max_examples=settings.effort.per_graph_check // 2,
+        max_examples=settings.effort["graphs"] // 2,
     )
-    examples = tried + search.examples
-    if search.counterexample is None:
-        return Reading("passed", examples=examples)
-    small, scenario = search.counterexample.shrunk, search.counterexample.scenario
-    again = (_failure_of(each, engine, claim, examples, keep=False) for each in (small, scenario))
-    return next(filter(None, again), Reading("wrong", NOT_AGAIN, reproduction(scenario, engine), scenario, examples))
+    example, result = search.counterexample, Reading("passed")
+    if example is not None:
+        again = filter(None, map(failing, (example.shrunk, example.scenario)))
+        once = Reading("wrong", NOT_AGAIN, reproduction(example.scenario, engine), example.scenario)
+        result = next(again, once)
+    return replace(result, examples=tried + search.examples)
 
 
 NOT_AGAIN: Final = "a graph was wrong once, and right when it was recorded again"

@@ -13,10 +13,11 @@ from itertools import chain
 from pathlib import Path
 from textwrap import indent
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from refgrad.documents import parsed_toml
 from refgrad.facts import Fact
+from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth
 from refgrad.native.library import Library
@@ -24,20 +25,14 @@ from refgrad.native.statements import Statement
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
-LIMITS: Final[Mapping[str, float]] = MappingProxyType({"smoke": 0.5, "standard": 8.0, "thorough": 60.0})
-"""Seconds of processor time that a measured program may take, by profile.
-
-Larger sizes are not tried, and a slow engine does fewer iterations.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The result of a measurement, the program of the engine's own library that shows it, and how much was tried.
 
-    ``message`` does not depend on the speed or load of the machine. The measured ``figures``, ``growth`` and ``held``
-    (bytes held by number of iterations) do, and are left out of reports. ``fact`` is the message as data, if the
-    program shows it. One of the ``operators`` may be the cause of a failure.
+    ``message`` does not depend on the speed or load of the machine. The measured ``growth`` and ``held`` (bytes held by
+    number of iterations) do, and are left out of reports. ``fact`` is the message as data, if the program shows it. One
+    of the ``operators`` may be the cause of a failure.
     """
 
     outcome: Outcome
@@ -45,7 +40,6 @@ class Reading:
     program: str | tuple[Statement, ...] = ""
     scenario: Scenario | None = None
     examples: int = 1
-    figures: str = ""
     growth: Growth | None = None
     held: Mapping[int, int] = field(default_factory=dict)
     fact: Fact | None = None
@@ -73,19 +67,12 @@ CALLS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType({
     "constant": lambda library, number: library.leaf(f"np.array({number})", number, requires_grad=False),
     "ones": ones,
     "constant_ones": lambda library, size: ones(library, size, requires_grad=False),
-    "value": Library.value,
-    "backward": Library.backward,
     "retaining_backward": lambda library, output: library.backward(output, retain_graph=True),
-    "gradient": Library.gradient,
-    "recorded_gradient": Library.recorded_gradient,
-    "seed": Library.seed,
-    "zero_grad": Library.zero_grad,
-    "vjp": Library.vjp,
     "one": lambda library: library.one,
     "built": built,
     "polynomial": lambda library, x: library.apply("add", library.apply("multiply", x, x), x),
 })
-"""Calls of a library by the names that programs use. The polynomial ``x * x + x`` has the derivative ``2 * x + 1``."""
+"""Calls by name, besides the methods of a library. The polynomial ``x * x + x`` has the derivative ``2 * x + 1``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +95,22 @@ class MeasuredProgram:
         assert text is not None
         return filled(text, library, **names)
 
+    @classmethod
+    def rows(cls, table: str) -> Mapping[str, Self]:
+        """Return the rows of a table of programs by name, with tuples for lists and both kinds for ``either``."""
+        rows = PROGRAMS[table].items()
+        return MappingProxyType({
+            name: cls(**dict(chain.from_iterable(map(_members, row.items())))) for name, row in rows
+        })
+
+    def measured(self, library: Library, parameters: Mapping[str, Any], settings: Settings) -> Reading:
+        """Run the program on an engine that has what it needs, and return the result."""
+        raise NotImplementedError
+
+    def script(self, library: Library, parameters: Mapping[str, Any]) -> str:
+        """Return the program in a form that runs without refgrad."""
+        raise NotImplementedError
+
     def lacking(self, library: Library) -> str:
         """Return what an engine lacks, as a report names it, or an empty string."""
         if library.tape is None and self.functional is None:
@@ -125,8 +128,8 @@ class _Field:
 
     def __format__(self, arguments: str) -> str:
         operands = arguments.split("; ") if arguments else []
-        if self.name in CALLS:
-            return CALLS[self.name](self.library, *operands)
+        if call := CALLS.get(self.name) or getattr(Library, self.name, None):
+            return str(call(self.library, *operands))
         if self.name in operator_table():
             return self.library.apply(self.name, *operands)
         names = dict(each.split("=", 1) for each in operands)
@@ -160,11 +163,6 @@ PROGRAMS: Final = parsed_toml(Path(__file__).with_name("programs.toml"))
 """Tables of programs."""
 
 
-def rows(table: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the rows of a table of programs by name, with tuples for lists and both kinds for ``either``."""
-    return {name: dict(chain.from_iterable(map(_members, row.items()))) for name, row in PROGRAMS[table].items()}
-
-
 def _members(member: tuple[str, Any]) -> list[tuple[str, Any]]:
     name, value = member
     if name == "either":
@@ -172,5 +170,5 @@ def _members(member: tuple[str, Any]) -> list[tuple[str, Any]]:
     return [(name, tuple(value) if isinstance(value, list) else value)]
 
 
-PARTS: Final = MappingProxyType({name: MeasuredProgram(**row) for name, row in rows("parts").items()})
+PARTS: Final = MeasuredProgram.rows("parts")
 """Parts of other programs by name."""

@@ -7,8 +7,7 @@ is rounded unless the library computes in less than float64.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,10 +15,9 @@ import numpy as np
 from refgrad.facts import Error, Measured
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.grading.measurements.growth import Growth, measure
-from refgrad.grading.measurements.programs import LIMITS, MeasuredProgram, Reading, filled, rows
+from refgrad.grading.measurements.growth import GROWTH, measure
+from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled
 from refgrad.native.adapter import TapeAdapter
-from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.scenario.formats import FORMATS
 
@@ -39,6 +37,18 @@ class LargeGraph(MeasuredProgram):
     calls: bool = False
     swept: bool = False
 
+    def measured(self, library: Library, parameters: Mapping[str, Any], settings: Settings) -> Reading:
+        """Measure the graphs over growing ``sizes``, or those of ``smoke`` in that profile."""
+        if self.swept and library.forward_only:
+            return Reading("unsupported", "the engine carries tangents forward, of one leaf at a time")
+        smoke = settings.profile == "smoke"
+        graphs = _Sizes(self, library, self.text(library), GROWTH["enlarged"] if smoke else 1)
+        return graphs.judged(parameters["smoke" if smoke else "sizes"], settings.effort["seconds_of_a_program"])
+
+    def script(self, library: Library, parameters: Mapping[str, Any]) -> str:
+        """Return the program that times all sizes."""
+        return _Sizes(self, library, self.text(library)).program(parameters["sizes"])
+
     def value(self, n: int) -> float:
         """Return the expected value for a size, by integer arithmetic."""
         value: float = evaluated(self.output, n)
@@ -48,6 +58,13 @@ class LargeGraph(MeasuredProgram):
         """Return the expected gradients for a size, by integer arithmetic."""
         gradients: Sequence[float] = evaluated(self.slopes, n)
         return gradients
+
+    def text(self, library: Library) -> str:
+        """Return the text of ``attempt(n)``, which builds and differentiates a graph, and returns its results."""
+        forward = function("function(*leaves)", [*self.lines(library), "return y"])
+        lines = [*filled(f"leaves = [{{leaf:number}} for number in {self.leaves}]", library), "", forward]
+        lines += filled(_tape_text(self, library.tape) if library.tape else _functional_text(self), library)
+        return function("attempt(n)", "\n".join(lines).splitlines())
 
 
 def evaluated(expression: str, n: int) -> Any:
@@ -63,11 +80,8 @@ def fibonacci(n: int) -> int:
     return first
 
 
-LARGE_GRAPHS: Final = MappingProxyType({name: LargeGraph(**row) for name, row in rows("graphs").items()})
+LARGE_GRAPHS: Final = LargeGraph.rows("graphs")
 """Large graphs by the name that rows of behaviours use."""
-
-ENLARGED: Final = 4
-"""Factor of the sizes in the printed program if the smoke profile found the growth; it is obvious at these sizes."""
 
 SMALLEST: Final = 2
 """Size of a graph that is not large."""
@@ -82,17 +96,63 @@ class _UnexpectedNumbersError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
-    """A graph on an engine.
+class _Sizes:
+    """A family of graphs on an engine.
 
     ``reached`` holds the sizes at which it was right. The printed program multiplies sizes by ``enlarged``.
     """
 
-    engine: Engine
     graph: LargeGraph
+    library: Library
     text: str
-    reached: list[int]
     enlarged: int = 1
+    reached: list[int] = field(default_factory=list, init=False)
+
+    def judged(self, sizes: Sequence[int], limit: float) -> Reading:
+        """Run all sizes within a limit of seconds each, and return whether numbers and times are right."""
+        try:
+            self.run(sizes[0])  # warm up: the first run loads and compiles
+            growth = measure(self.run, sizes, limit)
+        except (RaisedError, _UnexpectedNumbersError) as error:
+            return self.failed(sizes, error)
+        what = f"{self.graph.what}, up to n = {max(growth.times):,}"
+        result = Reading("passed", f"{what}: {growth.described}", examples=len(self.reached), growth=growth)
+        if growth.steep:
+            program = self.program([self.enlarged * size for size in growth.fitted])
+            return replace(result, outcome="wrong", program=program, fact=Measured(quantity="time"))
+        if growth.left_out is not None:
+            known = result.message if growth.exponent is not None else f"{what}: right"
+            message = f"{known}; n = {growth.left_out:,} would take too long"
+            return replace(result, outcome="inconclusive", message=message)
+        return result
+
+    def failed(self, sizes: Sequence[int], error: RaisedError | _UnexpectedNumbersError) -> Reading:
+        """Return the result of a size that failed; inconclusive if the smallest graph fails, too."""
+        if isinstance(error, RaisedError) and "NotImplementedError" in error.raised.bases:
+            raise error
+        if fault := self.fault_in_the_small():
+            return Reading("inconclusive", f"cannot be judged: {self.graph.what}, n = {SMALLEST}: {fault}")
+        reached = max(self.reached, default=None)
+        size = next(each for each in sizes if reached is None or each > reached)
+        where = f"{self.graph.what}, n = {size:,}: "
+        before = "" if reached is None else f"; {reached:,} went well"
+        program, examples = self.program([size]), len(self.reached) + 1
+        if isinstance(error, _UnexpectedNumbersError):
+            return Reading(error.outcome, f"{where}{error}{before}", program, examples=examples)
+        deep = {"RecursionError", "MemoryError"} & set(error.raised.bases)
+        problem = error.raised.type if deep else f"raised {error}"
+        outcome: Outcome = "crashed" if deep else "unexpected-error"
+        return Reading(outcome, f"{where}{problem}{before}", program, examples=examples, fact=Error(error=error.raised))
+
+    def fault_in_the_small(self) -> str:
+        """Return what is wrong with the smallest graph, or an empty string: the size does not cause such a failure."""
+        try:
+            self.run(SMALLEST)
+        except _UnexpectedNumbersError as error:
+            return str(error)
+        except RaisedError as error:
+            return f"raised {error.raised.type}"
+        return ""
 
     def run(self, size: int) -> float:
         """Run one size, compare its numbers, and return the seconds that it took.
@@ -100,9 +160,9 @@ class _Trial:
         Raises _UnexpectedNumbersError if the numbers are wrong, RaisedError if the engine raises an exception, and
         EndingError if its runner ends.
         """
-        (seen,) = Library(self.engine).run(self.text, size)
+        (seen,) = self.library.run(self.text, size)
         value, gradients = seen.data
-        allowed = _allowed(self.graph, size, self.engine.adapter.dtype)
+        allowed = _allowed(self.graph, size, self.library.engine.adapter.dtype)
         _compare("the value", value, self.graph.value(size), allowed)
         expected = self.graph.gradients(size)
         if gradients is None or len(gradients) != len(expected):
@@ -115,23 +175,14 @@ class _Trial:
     def program(self, sizes: Sequence[int]) -> str:
         """Return a program that times several sizes, or prints the numbers of a single one."""
         if len(sizes) == 1:
-            return Library(self.engine).shown(self.text, "", f"print(attempt({sizes[0]}))")
+            return self.library.shown(self.text, "", f"print(attempt({sizes[0]}))")
         lines = [
             f"for n in {tuple(sizes)}:",
             "    started = time.process_time()",
             "    attempt(n)",
             "    print(n, time.process_time() - started, flush=True)",
         ]
-        return Library(self.engine).shown("import time", "\n", self.text, "", *lines)
-
-
-def program_text(graph: LargeGraph, engine: Engine) -> str:
-    """Return the text of ``attempt(n)``, which builds and differentiates a graph and returns value and gradients."""
-    library = Library(engine)
-    forward = function("function(*leaves)", [*graph.lines(library), "return y"])
-    lines = [*filled(f"leaves = [{{leaf:number}} for number in {graph.leaves}]", library), "", forward]
-    lines += filled(_tape_text(graph, library.tape) if library.tape else _functional_text(graph), library)
-    return function("attempt(n)", "\n".join(lines).splitlines())
+        return self.library.shown("import time", "\n", self.text, "", *lines)
 
 
 def _tape_text(graph: LargeGraph, tape: TapeAdapter) -> str:
@@ -145,24 +196,9 @@ def _tape_text(graph: LargeGraph, tape: TapeAdapter) -> str:
 
 
 def _functional_text(graph: LargeGraph) -> str:
-    text = "y, pullback = {vjp:function; leaves}\n" if graph.order == 1 else SLOPE
-    text += SEVERAL_PULLS if graph.calls else "cotangents = pullback({one})\n"
+    text = "y, pullback = {vjp:function; leaves}\n" if graph.order == 1 else PROGRAMS["slope"]
+    text += PROGRAMS["several_pulls"] if graph.calls else "cotangents = pullback({one})\n"
     return text + "return {value:y}, [{value:c} for c in cotangents]"
-
-
-SLOPE: Final = """\
-def slope(first, *others):
-    output, pullback = {vjp:lambda first: function(first, *others); [first]}
-    return pullback({one})[0]
-
-y, pullback = {vjp:slope; leaves}
-"""
-
-SEVERAL_PULLS: Final = """\
-cotangents = [0.0 for _ in leaves]
-for _ in range(n):
-    cotangents = [t + c for t, c in zip(cotangents, pullback({one}))]
-"""
 
 
 def _allowed(graph: LargeGraph, size: int, dtype: str) -> float:
@@ -182,75 +218,3 @@ def _compare(what: str, array: Any, expected: float, allowed: float) -> None:
     number = float(np.asarray(array, dtype=np.float64).reshape(()))
     if not abs(number - expected) <= allowed * abs(expected):
         raise _UnexpectedNumbersError("wrong", f"{what} is {number!r}, but it should be {float(expected)!r}")
-
-
-def measure_scale(engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:
-    """Measure a family of graphs over growing ``sizes``, or those of ``smoke`` in that profile."""
-    graph = LARGE_GRAPHS[parameters["graph"]]
-    sizes = parameters["smoke" if settings.profile == "smoke" else "sizes"]
-    if lacking := graph.lacking(Library(engine)):
-        return Reading("unsupported", f"the engine has no {lacking}")
-    if graph.swept and Library(engine).forward_only:
-        return Reading("unsupported", "the engine carries tangents forward, of one leaf at a time")
-    text = program_text(graph, engine)
-    trial = _Trial(engine, graph, text, [], ENLARGED if settings.profile == "smoke" else 1)
-    return _result_of(trial, sizes, LIMITS[settings.profile])
-
-
-def scale_script(engine: Engine, parameters: Mapping[str, Any]) -> str:
-    """Return the program that times all sizes."""
-    graph = LARGE_GRAPHS[parameters["graph"]]
-    text = program_text(graph, engine)
-    return _Trial(engine, graph, text, []).program(parameters["sizes"])
-
-
-def _result_of(trial: _Trial, sizes: Sequence[int], limit: float) -> Reading:
-    try:
-        trial.run(sizes[0])  # warm up: the first run loads and compiles
-        growth = measure(trial.run, sizes, limit)
-    except (RaisedError, _UnexpectedNumbersError) as error:
-        return _failed(trial, sizes, error)
-    return _grown(trial, growth)
-
-
-def _fault_in_the_small(trial: _Trial) -> str:
-    """Return what is wrong with the smallest graph, or an empty string: such a failure is not caused by its size."""
-    try:
-        trial.run(SMALLEST)
-    except _UnexpectedNumbersError as error:
-        return str(error)
-    except RaisedError as error:
-        return f"raised {error.raised.type}"
-    return ""
-
-
-def _failed(trial: _Trial, sizes: Sequence[int], error: RaisedError | _UnexpectedNumbersError) -> Reading:
-    if isinstance(error, RaisedError) and "NotImplementedError" in error.raised.bases:
-        raise error
-    fault = _fault_in_the_small(trial)
-    if fault:
-        return Reading("inconclusive", f"cannot be judged: {trial.graph.what}, n = {SMALLEST}: {fault}")
-    reached = max(trial.reached, default=None)
-    size = next(each for each in sizes if reached is None or each > reached)
-    where = f"{trial.graph.what}, n = {size:,}: "
-    before = "" if reached is None else f"; {reached:,} went well"
-    program, examples = trial.program([size]), len(trial.reached) + 1
-    if isinstance(error, _UnexpectedNumbersError):
-        return Reading(error.outcome, f"{where}{error}{before}", program, examples=examples)
-    outcome: Outcome = "crashed" if {"RecursionError", "MemoryError"} & set(error.raised.bases) else "unexpected-error"
-    problem = error.raised.type if outcome == "crashed" else f"raised {error}"
-    fact = Error(error=error.raised)
-    return Reading(outcome, f"{where}{problem}{before}", program, examples=examples, fact=fact)
-
-
-def _grown(trial: _Trial, growth: Growth) -> Reading:
-    largest = max(growth.times)
-    message = f"{trial.graph.what}, up to n = {largest:,}: {growth.described}"
-    result = Reading("passed", message, examples=len(trial.reached), figures=growth.figures, growth=growth)
-    if growth.steep:
-        program = trial.program([trial.enlarged * size for size in growth.fitted])
-        return replace(result, outcome="wrong", program=program, fact=Measured(quantity="time"))
-    if growth.left_out is not None:
-        known = message if growth.exponent is not None else f"{trial.graph.what}, up to n = {largest:,}: right"
-        return replace(result, outcome="inconclusive", message=f"{known}; n = {growth.left_out:,} would take too long")
-    return result

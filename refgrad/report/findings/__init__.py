@@ -160,7 +160,7 @@ def expression(verdict: Verdict) -> str:
         return ""
     computed = Computed(scenario, len(scenario.steps))
     results = [step.name for step in scenario.steps if isinstance(step, Apply)]
-    return f"`{computed.output if computed.backwards or not results else computed.texts[results[-1]]}`"
+    return f"`{computed.output if computed.outputs or not results else computed.texts[results[-1]]}`"
 
 
 def safe_name(text: str) -> str:

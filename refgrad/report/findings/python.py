@@ -12,8 +12,8 @@ from refgrad.facts.assertion import ProgramEnd, quoted
 from refgrad.facts.behaviour import reasons
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.measurements.exercises import EXERCISES
-from refgrad.grading.measurements.growth import STEEPEST
-from refgrad.grading.measurements.release import RESIDENT, SHARE, TRACED
+from refgrad.grading.measurements.growth import GROWTH
+from refgrad.grading.measurements.memory import RESIDENT, SIZES, TRACED
 from refgrad.native.statements import Call, Code, Show
 from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.languages import Printed
@@ -195,7 +195,7 @@ def measured(fact: Measured, code: Sequence[str]) -> str:
         end = _steady(shown, traced="tracemalloc.start()" in code)
     else:
         said = "of the {graph} bytes of the graph, {got} are still held"
-        end = [f"graph, got = {shown}", f"assert got * {SHARE} <= graph, f{quoted(said)}"]
+        end = [f"graph, got = {shown}", f"assert got * {SIZES['share']} <= graph, f{quoted(said)}"]
     return "\n".join([*code[:number], *end]) + "\n"
 
 
@@ -229,7 +229,7 @@ def _linear(code: Sequence[str]) -> str:
         "",
         "_, first, *_, last = seconds  # the first size also pays for what happens once",
         "got = seconds[last] / seconds[first]",
-        f"assert got < (last / first) ** {STEEPEST}, f{quoted(said)}",
+        f"assert got < (last / first) ** {GROWTH['steepest']}, f{quoted(said)}",
     ]
     head = list(code[:number])
     loop = max(number for number, text in enumerate(head) if text.startswith("for "))

@@ -12,8 +12,8 @@ import numpy as np
 
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.recording import record_operators
+from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.operators.operator_check import CheckOfOperator
 from refgrad.operators import Operator, operator_table
 from tests.faulty_engines.derived import contracts
 from tests.faulty_engines.derived.edges import at_edges, kind_of_edge
@@ -60,7 +60,7 @@ class ForwardMode:
 class DerivedFault:
     """The fault of one row that one check is there to find; ``kind`` says what is wrong."""
 
-    check: CheckOfOperator
+    check: FamilyCheck
     kind: str
 
     @property
@@ -129,13 +129,13 @@ def with_value(application: Application) -> Tensor:
 
 def derived_faults() -> Iterator[DerivedFault]:
     """Yield every fault, those of a row behind one another."""
-    checks = [check for check in all_checks() if isinstance(check, CheckOfOperator) and check.chapter in FAMILIES]
-    ordered = sorted(checks, key=lambda check: (check.operator.name, FAMILIES.index(check.chapter)))
+    checks = [check for check in all_checks() if isinstance(check, FamilyCheck) and check.chapter in FAMILIES]
+    ordered = sorted(checks, key=lambda check: (check.operator_name, FAMILIES.index(check.chapter)))
     for check in ordered:
         yield from (DerivedFault(check, kind) for kind in kinds(check))
 
 
-def kinds(check: CheckOfOperator) -> list[str]:
+def kinds(check: FamilyCheck) -> list[str]:
     """Return the kinds of faults that are planted for a check."""
     row, family = check.operator, check.chapter
     if family == "contracts":

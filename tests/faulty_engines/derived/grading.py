@@ -95,6 +95,6 @@ class Examined:
         return self.known[scenario, seeds]
 
 
-def _first(found: search.CheckSearch, counterexample: Any, tried: int, _rest: object = ()) -> search.SearchResult:
+def _first(found: search.CheckSearch, counterexample: Any, _rest: object = ()) -> list[search.Demonstration]:
     scenario = counterexample.scenario
-    return search.SearchResult(tried, (search.Demonstration(scenario, found.failed[scenario]),))
+    return [search.Demonstration(scenario, found.failed[scenario])]

@@ -39,7 +39,7 @@ def lines(verdicts: Mapping[StatefulFault, Verdict]) -> Iterator[str]:
     steps = [step_count(verdict) for verdict in verdicts.values()]
     yield HEAD.format(
         count=len(verdicts),
-        examples=STANDARD.effort.per_graph_check,
+        examples=STANDARD.effort["graphs"],
         profile=STANDARD.profile,
         median=median(examples),
         most=max(examples),

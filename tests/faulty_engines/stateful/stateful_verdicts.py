@@ -6,8 +6,7 @@ from collections import Counter
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
-from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.graphs import LifecycleCheck
+from refgrad.grading.checks.families import all_checks, check_named
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.scenario import parse
@@ -21,7 +20,7 @@ STANDARD = Settings("standard")
 def stateful_verdict(fault: StatefulFault, bench: type[Bench] = TrustingBench) -> Verdict:
     """Return the verdict of the standard profile's random lifecycles on the engine that has the fault."""
     with broken_engine(fault) as engine:
-        return bench(engine, STANDARD).grade(LifecycleCheck())
+        return bench(engine, STANDARD).grade(check_named("lifecycles/random"))
 
 
 def broken_behaviours(fault: StatefulFault) -> Counter[str]:

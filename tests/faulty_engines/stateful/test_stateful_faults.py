@@ -49,7 +49,7 @@ def test_faults_have_names_and_sources_of_their_own() -> None:
 @pytest.mark.parametrize("sound", [NO_FAULT, IN_PIECES], ids=lambda fault: fault.name)
 def test_the_engine_without_a_fault_passes(sound: StatefulFault, judged: Judged) -> None:
     verdict = judged(sound)
-    assert (verdict.verdict, verdict.examples) == ("passed", STANDARD.effort.per_graph_check)
+    assert (verdict.verdict, verdict.examples) == ("passed", STANDARD.effort["graphs"])
 
 
 @each_fault

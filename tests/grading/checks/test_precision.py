@@ -12,13 +12,11 @@ import pytest
 
 from refgrad.generation import Profile
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.graphs import GRAPH_CHECKS
-from refgrad.grading.checks.operators.derivatives import OperatorCheck
+from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
-from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.grading.broken import bench, verdict
 
@@ -58,7 +56,7 @@ def test_a_graph_s_failure_is_the_dtype_s_if_it_is_none_in_float64(spelling: str
     scenario = parse(square("float32"))
     finding = examine(scenario, engine)
     assert finding.failed
-    check = next(check for check in GRAPH_CHECKS if check.id == "graphs/float32")
+    check = check_named("graphs/float32")
     assert check.reports(scenario, finding, Bench(engine, Settings("smoke"))) is owned
 
 
@@ -118,8 +116,7 @@ def test_the_printed_program_shows_what_was_observed_and_its_dtype(dtype: str) -
 
 def checked(engine: Engine, kind: str) -> str:
     """Return the verdict on a kind of graphs."""
-    (check,) = (check for check in GRAPH_CHECKS if check.kind == kind)
-    return Bench(engine, Settings("smoke")).grade(check).verdict
+    return Bench(engine, Settings("smoke")).grade(check_named(f"graphs/{kind}")).verdict
 
 
 def few_operators(adapter: TapeAdapter) -> TapeAdapter:
@@ -151,7 +148,7 @@ def test_an_operator_is_tried_in_float32_too() -> None:
     setup = f"{REFERENCE.setup}\nimport numpy as np\n\ndef exp_rough(x):\n{rule}\n"
     adapter = replace(few_operators(REFERENCE), setup=setup)
     adapter = replace(adapter, operators={**adapter.operators, "exp": rough})
-    verdict = Bench(start(adapter), Settings("smoke")).grade(OperatorCheck(operator_table()["exp"]))
+    verdict = Bench(start(adapter), Settings("smoke")).grade(check_named("operators/exp"))
     assert verdict.verdict in {"wrong", "inaccurate"}
     assert "leaf float32" in verdict.scenario
     assert np.float32.__name__ in str(verdict.reproduction)

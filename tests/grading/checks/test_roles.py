@@ -39,7 +39,7 @@ PLAYED = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
 
 def runnable(scenario: Scenario, offered: frozenset[str], *, arrays: bool) -> bool:
     """Whether an engine of these operators, and of all features but perhaps arrays, can run a filled scenario."""
-    made = filled(scenario, offered, arrays=arrays)
+    made = filled(scenario, frozenset(offered), arrays=arrays)
     return made.operators <= offered and (arrays or "arrays" not in required_features(made))
 
 
@@ -66,7 +66,7 @@ def test_shapes_are_why_the_others_do_not_run_on_scalars() -> None:
 def test_what_is_filled_has_offered_operators_alone_and_the_same_kinds_of_predictions(
     scenario: Scenario, offered: frozenset[str], *, arrays: bool
 ) -> None:
-    made = filled(scenario, offered, arrays=arrays)
+    made = filled(scenario, frozenset(offered), arrays=arrays)
     if made is scenario:
         return
     assert made.operators <= offered
@@ -89,7 +89,7 @@ def test_a_function_of_one_operand_becomes_another_one_and_arrays_become_numbers
         read grad x
     """)
     assert (
-        filled(scenario, {"multiply", "tanh"}, arrays=False).text
+        filled(scenario, frozenset({"multiply", "tanh"}), arrays=False).text
         == parse("""
         x = leaf float64[] {0x1p-1} requires_grad
         a = tanh x
@@ -108,11 +108,11 @@ def test_a_result_that_no_rule_saves_is_not_replaced_by_one_that_is_saved() -> N
         backward a
         read grad x
     """)
-    made = filled(scenario, {"add", "multiply", "tanh"}, arrays=True)
+    made = filled(scenario, frozenset({"add", "multiply", "tanh"}), arrays=True)
     assert [step.operator for step in made.applications] == ["add"]
     assert kinds(made) == kinds(scenario)
 
 
 def test_what_nothing_fits_is_returned_as_it_is() -> None:
     scenario = next(iter(GENERAL.values()))[0]
-    assert filled(scenario, {"matmul"}, arrays=True) is scenario
+    assert filled(scenario, frozenset({"matmul"}), arrays=True) is scenario

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import Place
-from refgrad.grading.judging.dependence import Dependence
+from refgrad.grading.judging.exceptional import Dependence
 from refgrad.lifecycle import ExpectedValue, Gradient, predict
 from refgrad.scenario import parse
 from tests.native.reference import ADAPTER

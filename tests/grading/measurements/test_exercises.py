@@ -12,8 +12,8 @@ import pytest
 from refgrad.engine.graph import sweep
 from refgrad.engine.graph.sweep import RECORDING
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import Reading
-from refgrad.grading.measurements.exercises import EXERCISES, exercises_script, measure_exercises
+from refgrad.grading.measurements import METHODS, Measurement, Reading, script
+from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library
@@ -188,7 +188,7 @@ IN_THE_SWEEP: Final = ("computed_tensor", "output_by_itself")
 
 def measured(case: str, setup: str = "", changes: dict[str, Any] | None = None) -> Reading:
     adapter = replace(ADAPTER, setup=f"{ADAPTER.setup}\n{setup}", **(changes or {}))
-    return measure_exercises(Engine(adapter), {"cases": [case]}, Settings("smoke"))
+    return METHODS["exercises"](Engine(adapter), {"cases": [case]}, Settings("smoke"))
 
 
 @pytest.fixture(autouse=True)
@@ -203,7 +203,7 @@ def recording() -> Any:
 @pytest.mark.parametrize("name", ["refgrad", "autograd", pytest.param("torch", marks=pytest.mark.engines)])
 def test_engines_do_every_exercise_that_they_have_all_for(name: str, case: str) -> None:
     pytest.importorskip(name, reason=f"needs {name}")
-    results = measure_exercises(start(find_adapter(name)), {"cases": [case]}, Settings("smoke"))
+    results = METHODS["exercises"](start(find_adapter(name)), {"cases": [case]}, Settings("smoke"))
     offered = name != "autograd" or case in {"again", "graphs", "calls", "alive"}
     assert results.outcome == ("passed" if offered else "unsupported")
 
@@ -281,13 +281,13 @@ def test_several_exercises_are_as_bad_as_the_worst_and_without_those_that_the_en
         ADAPTER, setup=ADAPTER.setup + LISTS, grads="first_alone({outputs}, {leaves}, {seeds})", backwards=None
     )
     cases = ["several_leaves", "several_outputs", "backward_from_several"]
-    result = measure_exercises(Engine(adapter), {"cases": cases}, Settings("smoke"))
+    result = METHODS["exercises"](Engine(adapter), {"cases": cases}, Settings("smoke"))
     assert (result.outcome, result.examples) == ("wrong", 2)
     assert result.message == ("gradients of two outputs by two leaves: gradient 1 is 3.0, but it should be 123.0")
 
 
 def test_the_program_prints_what_was_noted_and_needs_nothing_of_the_suite() -> None:
-    program = exercises_script(start(ADAPTER), {"cases": ["unused_leaf"]})
+    program = script(start(ADAPTER), Measurement("exercises", {"cases": ["unused_leaf"]}))
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(program, {})

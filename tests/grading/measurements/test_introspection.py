@@ -10,7 +10,7 @@ import pytest
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, take_measurement
-from refgrad.grading.measurements.introspection import ExpectedNode, _recorded
+from refgrad.grading.measurements.introspection import ExpectedNode, recorded
 from refgrad.lifecycle import Policy
 from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter, find_adapter
@@ -103,4 +103,4 @@ def test_an_error_of_the_traversal_is_the_engines() -> None:
     node = Observation(data=[True, False])
     traversal = Observation(error=Raised("AttributeError", "no next_functions", ("AttributeError", "Exception")))
     with pytest.raises(RaisedError, match=r"^AttributeError: no next_functions$"):
-        _recorded(model, [(0, ExpectedNode("x", "x", ()))], [node, traversal])
+        recorded(model, [ExpectedNode(0, "x", "x", ())], [node, traversal])

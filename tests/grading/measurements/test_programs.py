@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.measurements.exercises import EXERCISES
+from refgrad.grading.measurements.memory import RELEASES, REPETITIONS
 from refgrad.grading.measurements.programs import PARTS, MeasuredProgram, filled
-from refgrad.grading.measurements.release import RELEASES
-from refgrad.grading.measurements.repetition import REPETITIONS
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library, function

@@ -12,9 +12,17 @@ import pytest
 from refgrad.facts import Measured
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import Reading, repetition, take_measurement
-from refgrad.grading.measurements.release import RESIDENT, TRACED, Meter, is_traced, measure_weak_reference
-from refgrad.grading.measurements.repetition import affordable, is_leak, least_growth
+from refgrad.grading.measurements import Reading, memory, take_measurement
+from refgrad.grading.measurements.memory import (
+    RESIDENT,
+    TRACED,
+    Meter,
+    affordable,
+    is_leak,
+    is_traced,
+    least_growth,
+    measure_weak_reference,
+)
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
 from refgrad.native.library import Library
@@ -54,7 +62,7 @@ def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, nam
 def test_memory_that_every_iteration_leaves_is_reported(
     fault: KeepingFault, behaviour: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repetition, "LONGER", 1)  # takes an eighth of the time, and is as sure of what is planted
+    monkeypatch.setitem(memory.ITERATIONS, "longer", 1)  # an eighth of the time, as sure of what is planted
     result = result_of(fault.start(), behaviour)
     assert result.outcome == "wrong"
     assert result.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
@@ -84,7 +92,7 @@ def keeping(product):
 def test_what_another_program_of_the_process_has_caused_is_no_leak(
     spoiled: str, outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repetition, "LONGER", 1)
+    monkeypatch.setitem(memory.ITERATIONS, "longer", 1)
     spellings = {"cosh": "spoiling({x})", "multiply": "keeping({x} * {y})"}
     setup = ADAPTER.setup + SPOILED.replace("[], []", f"[], {spoiled}")
     adapter = replace(ADAPTER, setup=setup, operators={**ADAPTER.operators, **spellings})
@@ -217,10 +225,10 @@ def test_memory_that_stops_growing_when_it_is_measured_again_is_no_leak(
 ) -> None:
     growing = iter([True] * times)
 
-    def measured(_library: Library, used: Meter, _text: str, *sizes: int) -> list[list[int]]:
+    def measured(used: Meter, _library: Library, _text: str, *sizes: int) -> list[list[int]]:
         grown = 4096 * sizes[-1] if used is meter and next(growing, False) else 0
-        return [[grown * number for number in range(repetition.ROUNDS)] for _ in sizes]
+        return [[grown * number for number in range(memory.ITERATIONS["rounds"])] for _ in sizes]
 
-    monkeypatch.setattr(repetition, "measured", measured)
-    monkeypatch.setattr(repetition, "is_traced", lambda *_: False)
+    monkeypatch.setattr(Meter, "results", measured)
+    monkeypatch.setattr(memory, "is_traced", lambda *_: False)
     assert result_of(start(ADAPTER), "training_does_not_grow").outcome == outcome

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from refgrad.engine.graph import sweep
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import Settings
-from refgrad.grading.measurements import Reading, scale, take_measurement
+from refgrad.grading.checks.settings import EFFORTS, Settings
+from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
 from refgrad.grading.measurements.scale import LARGE_GRAPHS
 from refgrad.native.adapter import TapeAdapter, find_adapter
@@ -89,7 +89,7 @@ def test_growth_that_is_faster_than_linear_is_reported(
     monkeypatch: pytest.MonkeyPatch, reachable: Callable[..., Any], behaviour: str
 ) -> None:
     monkeypatch.setattr(sweep, "reachable", reachable)
-    monkeypatch.setattr(scale, "LIMITS", {"smoke": PATIENCE})
+    monkeypatch.setitem(EFFORTS["smoke"], "seconds_of_a_program", PATIENCE)
     result = result_of(behaviour)
     assert result.outcome == "wrong", result
     assert "time grows" in result.message

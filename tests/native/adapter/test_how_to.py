@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from refgrad.grading.first_adapter.candidates import DIRECTIONS, GUIDE, OTHER_LANGUAGES
+from refgrad.grading.first_adapter.candidates import DIRECTIONS, OTHER_LANGUAGES
 from refgrad.grading.judging.examination import examine
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, read_adapter
 from refgrad.native.engine import start
@@ -19,7 +19,7 @@ from tests.native import tiny_duals
 from tests.repository.sources import ROOT
 
 JAVASCRIPT = Path(__file__).parents[1] / "javascript"
-HOW_TO = (ROOT / GUIDE).read_text(encoding="utf-8")
+HOW_TO = (ROOT / "docs/how-to/plug-in-an-engine.md").read_text(encoding="utf-8")
 EXAMPLES = [block for block in re.findall(r"```toml\n(.*?)```", HOW_TO, re.DOTALL) if "kind = " in block]
 
 SCENARIO = """

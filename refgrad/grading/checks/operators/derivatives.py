@@ -1,48 +1,26 @@
-"""Checks of one operator: value and gradient, edges, second and third derivatives, forward mode, and its contract."""
+"""Families of checks of one operator's derivatives: edges, higher orders, forward mode, contract, half precision.
+
+They do not repeat failures that the check of the operator's value and gradient reports.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from refgrad import generation
 from refgrad.facts import Remark
-from refgrad.generation import (
-    Profile,
-    applied_twice,
-    contract_scenario,
-    contract_scenarios_of_ones,
-    corner_scenarios,
-    edge_scenario,
-    forward_corners,
-    forward_scenario,
-    large_scenarios,
-    memory_scenarios,
-    memory_scenarios_of_second_order,
-    operator_scenario,
-    second_order_corners,
-    second_order_scenario,
-    subsets_of_second_order,
-    third_order_corners,
-    third_order_scenario,
-)
-from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.isolation import isolated_applications, with_own_operands
-from refgrad.grading.checks.operators.large_arrays import on_large_arrays
-from refgrad.grading.checks.operators.operator_check import (
-    SEEING,
-    Avoided,
-    CheckOfOperator,
-    is_broken,
-    is_known_inaccuracy,
-    views_are_right,
-)
-from refgrad.grading.checks.operators.repetition import repeated
-from refgrad.grading.judging.examination import examine
-from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.generation import Dtype, Profile
+from refgrad.grading.checks.check import Family, FamilyCheck, Need
+from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT, is_about_dtype, with_own_operands
+from refgrad.grading.checks.operators.blame import SEEING, Avoided, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, verdict_on, with_right_views
+from refgrad.grading.judging.examination import examine, refuses
+from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.grading.reliance import SEEDS_STAY
-from refgrad.operators import Operator, operator_table
+from refgrad.operators import Operator
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
 from refgrad.scenario.rewrite import without_tangents
@@ -50,320 +28,216 @@ from refgrad.scenario.rewrite import without_tangents
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
-KEPT_DTYPES: Final = "dtypes/gradients_keep"
-"""Prefix of the behaviour without which no result is right in a dtype other than float64."""
-
-FIRST_CASES: Final = 12
-"""Number of fixed cases before those whose operands are views; they include all other kinds."""
-
-WEIGHT: Final = "multiply"
-"""Operator that makes a gradient depend on another leaf, or through which a backward reaches only one leaf."""
-
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 """Prefixes of the behaviours without which no gradient of a gradient can be right."""
 
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
-
-WEIGHTED_GRADIENT: Final = 0.7
-"""Probability that the first of three gradients is multiplied by a leaf."""
-
-OF_VIEWS: Final = 12
-"""Smallest number of drawn scenarios of each operator that makes views for the scenarios of all others."""
-
-NEEDED_FEATURES: Final = ("accumulate", "retain_graph")
-
-CONTRACT_FOUNDATIONS: Final = ("sharing/", "values/", "leaves/", "accumulation/", "retain_graph/")
+REPEATED: Final = ("accumulation/", "retain_graph/")
 """Prefixes of the behaviours without which a second backward is wrong whatever the operator's rule does."""
 
 APART: Final = "contracts/gradients_of_leaves_are_apart"
 """Id of the behaviour that shows if an engine's gradients share memory in general or for single operators."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorCheck(CheckOfOperator):
-    """Check of the value and gradient of one operator at points where it is smooth."""
-
-    CHAPTER: ClassVar[str] = "operators"
-    CLAIM: ClassVar[str] = "value and gradient are right, for any shape, attribute and seed."
-
-    def run(self, bench: Bench) -> Verdict:
-        """Try the operator's applications in behaviours, then scenarios of its own."""
-        name = self.operator.name
-        if not bench.offers(self.operator):
-            return bench.lacks(self, name)
-        profile = bench.profile(seeds=True, operators=frozenset({name}), edges=0.0)
-        verdict = bench.search(
-            self,
-            lambda seed: bench.reliance.isolated(operator_scenario(seed, name, profile)),
-            bench.settings.effort.per_operator,
-            given=(*self._met_in_behaviours(bench), *self._fixed_cases(bench, profile)),
-        )
-        if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
-            return verdict
-        unstable = repeated(self, bench)
-        if unstable is not None or verdict.failed:
-            return unstable or verdict
-        verdict = self._in_single_precision(verdict, bench)
-        if verdict.verdict not in {"passed", "convention"}:
-            return verdict
-        most = bench.settings.effort.large_arrays
-        large = large_scenarios(name, profile)[:most] if most else ()
-        isolated = map(bench.reliance.isolated, large)
-        return on_large_arrays(self, verdict, bench, filter(bench.reliance.runnable, isolated))
-
-    def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
-        """Return the regression with the operator isolated.
-
-        If it has dtypes other than float64 and gradients do not keep them, the result is None.
-        """
-        plain = _is_of_doubles(scenario)
-        return bench.reliance.isolated(scenario) if plain or not bench.reliance.failing(KEPT_DTYPES) else None
-
-    def _in_single_precision(self, verdict: Verdict, bench: Bench) -> Verdict:
-        """Return the verdict after half as many scenarios in float32, for an operator that passed in float64."""
-        dtypes = set(bench.engine.adapter.dtypes)
-        if not {"float32", "float64"} <= dtypes or bench.reliance.failing(KEPT_DTYPES):
-            return verdict
-        name = self.operator.name
-        profile = bench.profile(seeds=True, operators=frozenset({name}), dtype="float32")
-        single = bench.search(
-            self,
-            lambda seed: bench.reliance.isolated(with_own_operands(operator_scenario(seed, name, profile))),
-            bench.settings.effort.per_operator // 2,
-            variant="/float32",
-        )
-        return single if single.failed else replace(verdict, examples=verdict.examples + single.examples)
-
-    def _fixed_cases(self, bench: Bench, profile: Profile) -> Iterator[Scenario]:
-        """Return the fixed cases of the operator, as many as the run's profile allows."""
-        name, effort = self.operator.name, bench.settings.effort
-        cases = corner_scenarios(name, profile, effort.fixed_cases)
-        makers = (memory_scenarios, applied_twice)
-        others = (scenario for make in makers for scenario in self.always(make, profile, bench))
-        runnable = filter(bench.reliance.runnable, others)
-        met = (*cases[:FIRST_CASES], *runnable, *cases[FIRST_CASES:])[: effort.fixed_cases]
-        return (bench.reliance.isolated(scenario) for scenario in met)
-
-    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
-        """Return True if the operators that make views in the scenario are right."""
-        return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
-
-    def _met_in_behaviours(self, bench: Bench) -> Iterable[Scenario]:
-        """Return the operator's applications in behaviours, each isolated.
-
-        What fails by itself is no fault of the behaviour.
-        """
-        name = self.operator.name
-        met = [s for b in all_behaviours() for s in b.scenarios]
-        tried = [a for s in met if name in s.operators for a in isolated_applications(s, name)]
-        doubles = filter(_is_of_doubles, tried)
-        return dict.fromkeys(s for s in map(bench.reliance.isolated, doubles) if bench.reliance.runnable(s))
-
-
-def _is_of_doubles(scenario: Scenario) -> bool:
-    return all(leaf.value.dtype in {"float64", "bool"} for leaf in scenario.leaves)
-
-
-@dataclass(frozen=True, slots=True)
-class DependentCheck(CheckOfOperator):
-    """Check of one operator that does not repeat failures of the operator's value and gradient."""
-
-    def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
-        """Return the regression, or None if it uses operators other than helping ones that are right by themselves.
-
-        The checks of helping operators use no others, so that no two checks wait for each other.
-        """
-        others = scenario.operators - {self.operator.name}
-        if others and (self.operator.name in HELPING or not others <= HELPING):
-            return None
-        right = is_sound_twice if scenario.gradients else sound
-        usable = all(right(bench, operator_table()[name]) for name in sorted(others))
-        return bench.reliance.seeded(scenario) if usable else None
-
-    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:  # noqa: ARG002 (others use them)
-        """Return True if the operator's own check does not already report the failure."""
-        return avoided(bench, self.operator).allows(scenario)
-
-    def explains(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Return True if an inaccuracy of the operator, or of another one in the scenario, explains the failure."""
-        if finding.outcome != "inaccurate":
-            return False
-        table = operator_table()
-        verdicts = (verdict_on(bench, table[name]) for name in sorted(scenario.operators))
-        return is_known_inaccuracy(scenario, finding, verdicts)
-
-    def tried(  # noqa: PLR0913 (the check chooses each of them, by name)
-        self,
-        bench: Bench,
-        make: Callable[..., Scenario],
-        examples: int,
-        *,
-        fixed: Iterable[Callable[..., tuple[Scenario, ...]]] = (),
-        helpers: Iterable[str] = (),
-        edges: float = 0.0,
-        scalars: bool = True,
-        **options: Any,
-    ) -> Verdict:
-        """Try scenarios with 0-d operands unless ``scalars`` is False, then ``fixed`` ones and ``examples`` drawn ones.
-
-        ``make`` and the functions in ``fixed`` get the name of the operator, a profile that allows it and the
-        ``helpers``, and the ``options``. ``edges`` is the probability that an operand lies on an edge; only operators
-        that are isolated are tried there.
-        """
-        name, without = self.operator.name, avoided(bench, self.operator)
-        profile = bench.profile(operators=frozenset({name, *helpers}), edges=edges, **without.fields)
-        form = bench.reliance.isolated if edges else bench.reliance.seeded
-
-        def drawn(seed: int, profile: Profile = profile) -> Scenario:
-            return form(make(seed, name, profile, **options))
-
-        always = (scenario for each in fixed for scenario in self.always(each, profile, bench, **options))
-        first = self.of_single_numbers(drawn, profile, bench, examples) if scalars else []
-        first += filter(bench.reliance.runnable, map(form, always))
-        return bench.search(self, drawn, examples, given=first, cause=without.cause)
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeCheck(DependentCheck):
-    """Check of the gradient of one operator at its declared edges, where any legal convention passes."""
-
-    CHAPTER: ClassVar[str] = "edges"
-    CLAIM: ClassVar[str] = "at its edges the gradient is an element of the subdifferential."
-
-    def run(self, bench: Bench) -> Verdict:
-        """Try the operator on its edges."""
-        name = self.operator.name
-        if not bench.offers(self.operator):
-            return bench.lacks(self, name)
-        if is_broken(verdict_on(bench, self.operator)):
-            return bench.blocked(self, f"operators/{name}")
-        return self.tried(bench, edge_scenario, bench.settings.effort.per_edge, edges=1.0, scalars=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SecondOrderCheck(DependentCheck):
-    """Check of the gradients of one operator's gradients, at points where it is smooth."""
-
-    CHAPTER: ClassVar[str] = "second_order"
-    CLAIM: ClassVar[str] = "its gradient can be differentiated, and the second derivatives are right."
-
-    def run(self, bench: Bench) -> Verdict:
-        """Differentiate twice. The output is multiplied by a leaf only if products are right at second order."""
-        name = self.operator.name
-        if not bench.offers(self.operator):
-            return bench.lacks(self, name)
-        if "double_backward" not in bench.engine.adapter.features:
-            return bench.lacks(self, "double_backward")
-        cause = obstacle(bench, self.operator, FOUNDATIONS)
-        if cause:
-            return bench.blocked(self, cause)
-        return self.tried(
-            bench,
-            second_order_scenario,
-            bench.settings.effort.per_second_order,
-            fixed=(memory_scenarios_of_second_order, subsets_of_second_order, second_order_corners),
-            weighted=self._weighted(bench),
-        )
-
-    def _weighted(self, bench: Bench) -> bool | None:
-        """Return True if the output is always multiplied by a leaf, False if never, and None if sometimes.
-
-        It is always multiplied if the operator is elementwise and linear or piecewise linear, and never if products are
-        wrong at second order.
-        """
-        row = self.operator
-        if row.name != WEIGHT and not is_sound_twice(bench, operator_table()[WEIGHT]):
-            return False
-        is_straight = row.elementwise and not any(bending(row, name) for name in row.argument_names)
-        return True if is_straight else None
-
-    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Return True if a gradient is recorded and neither views nor the operator's own check explain the failure."""
-        if not scenario.gradients or not DependentCheck.reports(self, scenario, finding, bench):
-            return False
-        return views_are_right(scenario, self.operator.name, self.id, bench.reliance)
-
-
-def verdict_on(bench: Bench, operator: Operator) -> Verdict:
-    """Return the verdict on an operator's value and gradient."""
-    return bench.grade(OperatorCheck(operator))
-
-
-def obstacle(bench: Bench, operator: Operator, foundations: Iterable[str]) -> str:
-    """Return the id of the failing check that another check of the operator depends on, or an empty string."""
-    if is_broken(verdict_on(bench, operator)):
-        return f"operators/{operator.name}"
-    return next(filter(None, map(bench.reliance.failing, foundations)), "")
-
-
-def avoided(bench: Bench, operator: Operator) -> Avoided:
+def avoided(bench: Bench, operator: str) -> Avoided:
     """Return the ingredients that further scenarios of the operator must avoid."""
-    return Avoided.of([verdict_on(bench, operator)])
+    return Avoided.of(verdict_on(bench, operator))
 
 
-def sound(bench: Bench, operator: Operator) -> bool:
+def sound(bench: Bench, operator: str) -> bool:
     """Return True if the engine has an operator and it is right by itself, so that a graph is to blame for failures."""
-    if not bench.offers(operator) or verdict_on(bench, operator).verdict != "passed":
+    check = EDGES.check(operator)
+    if not bench.engine.offers(check.operator) or verdict_on(bench, operator).verdict != "passed":
         return False
-    return not (operator.edges and bench.grade(EdgeCheck(operator)).failed)
+    return not (check.operator.edges and bench.grade(check).failed)
 
 
-def is_sound_twice(bench: Bench, operator: Operator) -> bool:
+def is_sound_twice(bench: Bench, operator: str) -> bool:
     """Return True if an operator is right by itself at first and at second order."""
-    return sound(bench, operator) and bench.grade(SecondOrderCheck(operator)).verdict == "passed"
+    return sound(bench, operator) and bench.grade(SECOND_ORDER.check(operator)).verdict == "passed"
 
 
-@dataclass(frozen=True, slots=True)
-class ContractCheck(DependentCheck):
-    """Check that one operator's backward rule changes nothing but gradients."""
+def own_value(check: FamilyCheck, bench: Bench) -> str:
+    """Return the id of the check of the operator's value and gradient if it fails, or an empty string."""
+    verdict = verdict_on(bench, check.operator_name)
+    return verdict.id if is_broken(verdict) else ""
 
-    CHAPTER: ClassVar[str] = "contracts"
-    CLAIM: ClassVar[str] = (
-        "its backward gives the right gradients each time it is walked, leaves operands and seeds as they are, and no "
-        "two gradients share memory."
+
+def _weight(_: FamilyCheck, bench: Bench) -> str:
+    return "" if sound(bench, WEIGHT) else OPERATORS.check(WEIGHT).id
+
+
+def _gradients_are_apart(_: FamilyCheck, bench: Bench) -> str:
+    return "" if bench.reliance.reliable_on(APART, frozenset({"add", "multiply"})) else APART
+
+
+def _with_helpers(check: FamilyCheck, scenario: Scenario, bench: Bench) -> Scenario | None:
+    """Return the regression, or None if it uses operators other than helping ones that are right by themselves.
+
+    The checks of helping operators use no others, so that no two checks wait for each other.
+    """
+    others = scenario.operators - {check.operator_name}
+    if others and (check.operator_name in HELPING or not others <= HELPING):
+        return None
+    right = is_sound_twice if scenario.gradients else sound
+    return bench.reliance.seeded(scenario) if all(right(bench, name) for name in sorted(others)) else None
+
+
+def is_new(check: FamilyCheck, scenario: Scenario, _: Finding, bench: Bench) -> bool:
+    """Return True if the operator's own check does not already report the failure."""
+    return avoided(bench, check.operator_name).allows(scenario)
+
+
+def _by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if an inaccuracy of the operator, or of another one in the scenario, explains the failure."""
+    if finding.outcome != "inaccurate":
+        return False
+    return is_known_inaccuracy(scenario, finding, (verdict_on(bench, name) for name in sorted(scenario.operators)))
+
+
+def after_own_value(name: str, judge: Callable[[FamilyCheck, Bench], Verdict], *needs: Need, **fields: Any) -> Family:
+    """Return a family that does not repeat failures of the operator's value and gradient."""
+    functions = {"reports": is_new, "met": _with_helpers, "explains": _by_inaccuracy, **fields}
+    return Family(name, judge, needs, **functions)
+
+
+def _tried(  # noqa: PLR0913 (the family chooses each of them, by name)
+    check: FamilyCheck,
+    bench: Bench,
+    make: Callable[..., Scenario],
+    *,
+    least: int = 0,
+    fixed: Iterable[Callable[..., tuple[Scenario, ...]]] = (),
+    helpers: Iterable[str] = (),
+    edges: float = 0.0,
+    scalars: bool = True,
+    **options: Any,
+) -> Verdict:
+    """Try scenarios with 0-d operands unless ``scalars`` is False, then ``fixed`` ones, then drawn ones.
+
+    ``make`` and the functions in ``fixed`` get the name of the operator, a profile that allows it and the ``helpers``,
+    and the ``options``; at least ``least`` are drawn. ``edges`` is the probability that an operand is on an edge;
+    only operators that are isolated are tried there.
+    """
+    name, examples = check.operator_name, max(bench.settings.effort[check.chapter], least)
+    without = avoided(bench, name)
+    profile = bench.profile(operators=frozenset({name, *helpers}), edges=edges, **without.fields)
+    form = bench.reliance.isolated if edges else bench.reliance.seeded
+
+    def drawn(seed: int, profile: Profile = profile) -> Scenario:
+        return form(make(seed, name, profile, **options))
+
+    cases = (scenario for each in fixed for scenario in always(each, name, profile, bench, **options))
+    first = _of_single_numbers(check, drawn, profile, bench, examples) if scalars else []
+    first += filter(bench.reliance.runnable, map(form, cases))
+    return bench.search(check, drawn, examples, given=first, cause=without.cause)
+
+
+def _of_single_numbers(
+    check: FamilyCheck, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int
+) -> list[Scenario]:
+    """Return scenarios with 0-d operands, which are rarely drawn; none if the operator is not elementwise.
+
+    Only formulas apply to 0-d operands whatever the attributes are. ``examples`` is the number of scenarios that are
+    drawn in addition.
+    """
+    if not check.operator.elementwise:
+        return []
+    single, count = replace(profile, max_rank=0), min(TRIED["single_numbers"], max(1, examples // 2))
+    return [make(seed, single) for seed in range(bench.settings.seed, bench.settings.seed + count)]
+
+
+def _at_edges(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Try operands of which each lies on an edge."""
+    return _tried(check, bench, generation.edge_scenario, edges=1.0, scalars=False)
+
+
+EDGES: Final = after_own_value("edges", _at_edges, own_value, is_about=lambda operator: bool(operator.edges))
+
+
+def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Differentiate twice. The output is multiplied by a leaf only if products are right at second order."""
+    fixed = (
+        generation.memory_scenarios_of_second_order,
+        generation.subsets_of_second_order,
+        generation.second_order_corners,
     )
+    return _tried(check, bench, generation.second_order_scenario, fixed=fixed, weighted=_weighted(check, bench))
 
-    def run(self, bench: Bench) -> Verdict:
-        """Run the rule twice, with another backward in between, and read everything that must not change."""
-        name, features = self.operator.name, bench.engine.adapter.features
-        lacking = [feature for feature in NEEDED_FEATURES if feature not in features]
-        lacking += [] if bench.offers(self.operator) else [name]
-        if lacking:
-            return bench.lacks(self, *lacking)
-        cause = self._obstacle(bench)
-        if cause:
-            return bench.blocked(self, cause)
-        welcome = {other for other in sorted(SEEING) if self._is_welcome(operator_table()[other], bench)}
-        verdict = self.tried(
-            bench,
-            contract_scenario,
-            max(bench.settings.effort.per_contract, OF_VIEWS if name in SEEING else 0),
-            fixed=(contract_scenarios_of_ones,),
-            helpers={WEIGHT, *welcome},
-            scalars=False,
+
+def _weighted(check: FamilyCheck, bench: Bench) -> bool | None:
+    """Return True if the output is always multiplied by a leaf, False if never, and None if sometimes.
+
+    It is always multiplied if the operator is elementwise and linear or piecewise linear, and never if products are
+    wrong at second order.
+    """
+    row = check.operator
+    if row.name != WEIGHT and not is_sound_twice(bench, WEIGHT):
+        return False
+    is_straight = row.elementwise and not any(bending(row, name) for name in row.argument_names)
+    return True if is_straight else None
+
+
+def _of_second_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if a gradient is recorded and neither views nor the operator's own check explain the failure."""
+    if not scenario.gradients or not is_new(check, scenario, finding, bench):
+        return False
+    return with_right_views(check, scenario, finding, bench)
+
+
+def has_derivatives(operator: Operator) -> bool:
+    """Return True if a derivative of the operator is not identically zero."""
+    return not all(map(operator.vanishes, operator.differentiable_arguments))
+
+
+SECOND_ORDER: Final = after_own_value(
+    "second_order", _differentiated_twice, own_value, *FOUNDATIONS, reports=_of_second_order, is_about=has_derivatives
+)
+
+
+def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Differentiate three times, if second derivatives are right."""
+    second = bench.grade(SECOND_ORDER.check(check.operator_name))
+    if second.verdict in {"unsupported", "inconclusive"}:
+        return replace(
+            bench.verdict(check, second.verdict, Remark(text=second.message), cause=second.cause),
+            evidence=second.evidence,
         )
-        return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
+    if second.failed and second.verdict != "inaccurate":
+        return bench.blocked(check, second.id)
+    if not is_sound_twice(bench, WEIGHT):
+        return bench.blocked(check, SECOND_ORDER.check(WEIGHT).id)
+    make = partial(generation.third_order_scenario, weighted_gradient=TRIED["weighted_gradient"])
+    return _tried(check, bench, make, fixed=(generation.third_order_corners,), helpers=(WEIGHT,))
 
-    def _is_welcome(self, other: Operator, bench: Bench) -> bool:
-        """Return True if operands may be views made by another operator.
 
-        That operator must be right and pass its own contract, which is tried without views.
-        """
-        if self.operator.name in SEEING or not sound(bench, other):
-            return False
-        return bench.grade(ContractCheck(other)).verdict == "passed"
+def _of_third_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if a gradient of a gradient is recorded and the operator's own check does not explain the failure."""
+    return len(scenario.gradients) >= 2 and is_new(check, scenario, finding, bench)  # noqa: PLR2004
 
-    def _obstacle(self, bench: Bench) -> str:
-        cause = obstacle(bench, self.operator, ())
-        if not cause and not sound(bench, operator_table()[WEIGHT]):
-            cause = f"operators/{WEIGHT}"
-        cause = cause or obstacle(bench, self.operator, CONTRACT_FOUNDATIONS)
-        apart = bench.reliance.reliable_on(APART, frozenset({"add", "multiply"}))
-        return cause or ("" if apart else APART)
+
+THIRD_ORDER: Final = after_own_value(
+    "third_order", _differentiated_three_times, reports=_of_third_order, is_about=has_derivatives
+)
+
+
+def _repeated_backward(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Run the rule twice, with another backward in between, and read everything that must not change."""
+    name = check.operator_name
+    welcome = [other for other in sorted(SEEING) if name not in SEEING and _passes_contract(other, bench)]
+    least = TRIED["contracts_of_views"] if name in SEEING else 0
+    fixed = (generation.contract_scenarios_of_ones,)
+    verdict = _tried(
+        check, bench, generation.contract_scenario, least=least, fixed=fixed, helpers={WEIGHT, *welcome}, scalars=False
+    )
+    return verdict if bench.reliance.watches_seeds else _without_watching(verdict)
+
+
+def _passes_contract(other: str, bench: Bench) -> bool:
+    """Return True if operands may be views made by an operator, whose own contract is tried without views."""
+    return sound(bench, other) and bench.grade(CONTRACTS.check(other)).verdict == "passed"
 
 
 def _without_watching(verdict: Verdict) -> Verdict:
@@ -373,64 +247,71 @@ def _without_watching(verdict: Verdict) -> Verdict:
     return replace(verdict, message=text, cause=verdict.cause or SEEDS_STAY)
 
 
-@dataclass(frozen=True, slots=True)
-class ThirdOrderCheck(DependentCheck):
-    """Check of the gradients of one operator's second derivatives, at points where it is smooth."""
-
-    CHAPTER: ClassVar[str] = "third_order"
-    CLAIM: ClassVar[str] = "its second derivatives can be differentiated, and the third ones are right."
-    LEVEL: ClassVar[Level] = "SHOULD"
-
-    def run(self, bench: Bench) -> Verdict:
-        """Differentiate three times, if second derivatives are right."""
-        second = bench.grade(SecondOrderCheck(self.operator))
-        if second.verdict in {"unsupported", "inconclusive"}:
-            return replace(
-                bench.verdict(self, second.verdict, Remark(text=second.message), cause=second.cause),
-                evidence=second.evidence,
-            )
-        if second.failed and second.verdict != "inaccurate":
-            return bench.blocked(self, second.id)
-        if not is_sound_twice(bench, operator_table()[WEIGHT]):
-            return bench.blocked(self, f"second_order/{WEIGHT}")
-        return self.tried(
-            bench,
-            partial(third_order_scenario, weighted_gradient=WEIGHTED_GRADIENT),
-            bench.settings.effort.per_third_order,
-            fixed=(third_order_corners,),
-            helpers=(WEIGHT,),
-        )
-
-    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Return True if the check should report the failure.
-
-        A gradient of a gradient must be recorded, and the operator's own check must not explain the failure.
-        """
-        return len(scenario.gradients) >= 2 and DependentCheck.reports(self, scenario, finding, bench)  # noqa: PLR2004
+CONTRACTS: Final = after_own_value(
+    "contracts", _repeated_backward, own_value, _weight, *FOUNDATIONS, *REPEATED, _gradients_are_apart
+)
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardModeCheck(DependentCheck):
-    """Check of the directional derivatives of one operator, and of its gradient at the same point."""
+def _of_forward_mode(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if the failure is specific to forward mode: without tangents, nothing fails."""
+    if not scenario.jvps or not is_new(check, scenario, finding, bench):
+        return False
+    return not examine(without_tangents(scenario), bench.engine).failed
 
-    CHAPTER: ClassVar[str] = "forward_mode"
-    CLAIM: ClassVar[str] = "forward mode gives its directional derivatives, whichever operands move."
-    LEVEL: ClassVar[Level] = "SHOULD"
 
-    def run(self, bench: Bench) -> Verdict:
-        """Push tangents through an operator whose backward is right, and pull a cotangent back at the same point."""
-        name = self.operator.name
-        lacking = [] if "forward_mode" in bench.engine.adapter.features else ["forward_mode"]
-        lacking += [] if bench.offers(self.operator) else [name]
-        if lacking:
-            return bench.lacks(self, *lacking)
-        cause = obstacle(bench, self.operator, FOUNDATIONS)
-        if cause:
-            return bench.blocked(self, cause)
-        return self.tried(bench, forward_scenario, bench.settings.effort.per_forward_mode, fixed=(forward_corners,))
+def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Push tangents through an operator whose backward is right, and pull a cotangent back at the same point."""
+    return _tried(check, bench, generation.forward_scenario, fixed=(generation.forward_corners,))
 
-    def reports(self, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-        """Return True if the failure is specific to forward mode: without tangents, nothing fails."""
-        if not scenario.jvps or not DependentCheck.reports(self, scenario, finding, bench):
-            return False
-        return not examine(without_tangents(scenario), bench.engine).failed
+
+FORWARD_MODE: Final = after_own_value(
+    "forward_mode", _pushed_forward, own_value, *FOUNDATIONS, reports=_of_forward_mode
+)
+
+
+def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Try the operator in turn in each dtype in which the engine offers it, if it is right in other dtypes."""
+    without = avoided(bench, check.operator_name)
+
+    def profile(dtype: Dtype) -> Profile:
+        operators = frozenset({check.operator_name})
+        return bench.profile(seeds=True, operators=operators, edges=0.0, dtype=dtype, **without.fields)
+
+    def isolated(scenario: Scenario) -> Scenario:
+        return bench.reliance.isolated(with_own_operands(scenario))
+
+    def drawn(seed: int, dtype: Dtype) -> Scenario:
+        return isolated(generation.operator_scenario(seed, check.operator_name, profile(dtype)))
+
+    def fixed(dtype: Dtype) -> list[Scenario]:
+        """Return the fixed cases with the most entries, among the first few; none in the smoke profile."""
+        if not bench.settings.effort["large_arrays"]:
+            return []
+        plain = generation.plain_corners(check.operator_name, profile(dtype), TRIED["first_cases"])
+        return [isolated(scenario) for scenario in plain[-TRIED["cases_in_half"] :]]
+
+    had = [dtype for dtype in check.row["any_dtype"] if dtype in bench.engine.adapter.dtypes]
+    offered = [dtype for dtype in had if _all_run([drawn(seed, dtype) for seed in range(TRIED_IN_DTYPE)], check, bench)]
+    if not offered:
+        return bench.lacks(check, *(f"{check.operator_name} in {dtype}" for dtype in had))
+    return bench.search(
+        check,
+        lambda seed: drawn(seed, offered[seed % len(offered)]),
+        bench.settings.effort["half_precision"],
+        given=(scenario for dtype in offered for scenario in fixed(dtype)),
+        cause=without.cause,
+    )
+
+
+def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:
+    """Return True if no scenario ends with an error. In a dtype that is not offered, errors may be of any kind."""
+    bench.prepare(scenarios, check)
+    return not any(refuses(scenario, bench.engine) for scenario in scenarios)
+
+
+def _of_the_dtype(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if the failure is specific to the dtype and not reported by the operator's own check."""
+    return is_new(check, scenario, finding, bench) and is_about_dtype(scenario, finding, bench.engine)
+
+
+HALF_PRECISION: Final = after_own_value("half_precision", _in_each_dtype, own_value, KEPT_DTYPES, reports=_of_the_dtype)

@@ -1,4 +1,4 @@
-"""Checks of one operator where an entry of an operand is NaN, infinite, subnormal, the largest number or -0.0."""
+"""Families of checks where an entry of an operand is NaN, infinite, subnormal, the largest number or -0.0."""
 
 from __future__ import annotations
 
@@ -7,104 +7,99 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from refgrad.facts import Tally
 from refgrad.generation import Place, exceptional_places, numbers_at, shrink
-from refgrad.grading.checks.operators.derivatives import DependentCheck, obstacle
+from refgrad.grading.checks.check import FamilyCheck
+from refgrad.grading.checks.operators.derivatives import after_own_value, own_value
+from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.judging.exceptional import examine_exceptional, examine_limits
-from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.judging.verdict import Finding, Outcome, Verdict
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
-Examine = Callable[[Place, float], Finding]
-
-MOST_REDUCTIONS: Final = 300
-"""Largest number of attempts to find a smaller scenario with the same failure."""
-
 
 @dataclass(frozen=True, slots=True)
-class _CheckAtPlaces(DependentCheck):
-    """Check of fixed scenarios, each with one exceptional number."""
+class PlaceSearch:
+    """Search among fixed scenarios that each have one exceptional number.
 
-    def run(self, bench: Bench) -> Verdict:
+    ``examine`` returns the finding of a number at a position, and ``asks`` says which numbers the check is about.
+    """
+
+    check: FamilyCheck
+    bench: Bench
+    examine: Callable[[Place, float], Finding]
+    asks: Callable[[float], bool] = lambda _: True
+
+    def run(self) -> Verdict:
         """Try each number at each position, if the engine is right with ordinary numbers there."""
-        name = self.operator.name
-        if not bench.offers(self.operator):
-            return bench.lacks(self, name)
-        cause = obstacle(bench, self.operator, ())
-        if cause:
-            return bench.blocked(self, cause)
-        outcomes: Counter[str] = Counter()
-        failures: dict[str, Demonstration] = {}
-        for place, number in self._tried(bench):
-            examine = self.examine(bench)
-            finding = examine(place, number)
-            excused = finding.failed and self.explains(place.holding(number), finding, bench)
-            outcomes["passed" if excused else finding.outcome] += 1
-            if finding.failed and not excused:
-                kind = f"{finding.outcome} {finding.is_mild} {math.isfinite(number)}"
-                if kind not in failures:
-                    smallest = self._smallest(place, number, finding, bench)
-                    failures[kind] = _demonstrated(smallest.holding(number), partial(examine, smallest, number), bench)
-        return self._verdict(bench, outcomes, list(failures.values()))
-
-    def _verdict(self, bench: Bench, outcomes: Counter[str], failures: list[Demonstration]) -> Verdict:
-        tried = outcomes.total()
+        outcomes: Counter[Outcome] = Counter()
+        failures: dict[tuple[Outcome, bool, bool], Demonstration] = {}
+        for place, number in self._tried():
+            finding = self.examine(place, number)
+            fails = self._fails(place.holding(number), finding)
+            outcomes["passed" if finding.failed and not fails else finding.outcome] += 1
+            kind = finding.outcome, finding.is_mild, math.isfinite(number)
+            if fails and kind not in failures:
+                failures[kind] = self._demonstrated(self._smallest(place, number, finding), number)
         if failures:
-            ordered = sorted(failures, key=lambda each: each.finding.rank)
-            return bench.demonstrated(self, ordered, examples=tried)
-        outcome = next((each for each in ("passed", "convention", "unsupported") if outcomes[each]), "inconclusive")
-        return bench.verdict(self, outcome, Tally.of(outcomes), examples=tried)  # type: ignore[arg-type]
+            ordered = sorted(failures.values(), key=lambda each: each.finding.rank)
+            return self.bench.shown(self.check, *ordered, examples=outcomes.total())
+        outcome: Outcome = next((each for each in DECIDED if outcomes[each]), "inconclusive")
+        return self.bench.verdict(self.check, outcome, Tally.of(outcomes), examples=outcomes.total())
 
-    def _tried(self, bench: Bench) -> Iterator[tuple[Place, float]]:
+    def _fails(self, scenario: Scenario, finding: Finding) -> bool:
+        """Return True if a scenario fails and no known inaccuracy explains it."""
+        return finding.failed and not self.check.explains(scenario, finding, self.bench)
+
+    def _demonstrated(self, place: Place, number: float) -> Demonstration:
+        examine = partial(self.examine, place, number)
+        return run_again(place.holding(number), examine(), self.bench, lambda: examine().failed)
+
+    def _tried(self) -> Iterator[tuple[Place, float]]:
         """Yield positions and numbers. All scenarios of a position are run in one batch."""
         right: dict[Scenario, bool] = {}
-        places = exceptional_places(self.operator.name, bench.profile(seeds=True), bench.settings.effort.exceptional)
-        for each in places:
+        bench, most = self.bench, self.bench.settings.effort["exceptional"]
+        holds_all = "float64" in bench.engine.adapter.dtypes  # the extreme numbers are those of float64
+        for each in exceptional_places(self.check.operator_name, bench.profile(seeds=True), most):
             place = each.moved_to(bench.reliance.isolated(each.base))
             if place.base not in right:
-                finding = bench.examine(place.base, self)
-                right[place.base] = not finding.failed or self.explains(place.base, finding, bench)
+                right[place.base] = not self._fails(place.base, bench.examine(place.base, self.check))
             if right[place.base] and bench.reliance.runnable(place.base):
-                numbers = [number for number in numbers_at(place) if self.asks_of(number) and _is_held(number, bench)]
-                bench.prepare([place.holding(number) for number in numbers], self)
+                numbers = [
+                    number
+                    for number in numbers_at(place)
+                    if self.asks(number) and (holds_all or number == 0 or not math.isfinite(number))
+                ]
+                bench.prepare([place.holding(number) for number in numbers], self.check)
                 yield from ((place, number) for number in numbers)
 
-    def _smallest(self, place: Place, number: float, finding: Finding, bench: Bench) -> Place:
+    def _smallest(self, place: Place, number: float, finding: Finding) -> Place:
         """Return the position in the smallest scenario that fails equally with the number, and passes without it.
 
         Its operands have only numbers of the original scenario: new ones could be equal, or lie on a kink.
         """
-        examine, applied = self.examine(bench), _applied(place.base)
+        applied = _applied(place.base)
 
         def shows(base: Scenario) -> bool:
             other = place.found_in(base)
             if other is None or _applied(base) != applied:
                 return False
-            ordinary, scenario = bench.examine(base, self), other.holding(number)
-            if ordinary.failed and not self.explains(base, ordinary, bench):
+            if self._fails(base, self.bench.examine(base, self.check)):
                 return False
-            seen = examine(other, number) if bench.reliance.runnable(base) else Finding("unsupported")
-            return seen.rank == finding.rank and not self.explains(scenario, seen, bench)
+            runnable = self.bench.reliance.runnable(base)
+            seen = self.examine(other, number) if runnable else Finding("unsupported")
+            return seen.rank == finding.rank and not self.check.explains(other.holding(number), seen, self.bench)
 
-        return place.found_in(shrink(place.base, shows, MOST_REDUCTIONS)) or place
+        return place.found_in(shrink(place.base, shows, TRIED["shrinks_at_a_place"])) or place
 
-    @property
-    def draws(self) -> bool:
-        """Return False: everything that may fail is tried in every run."""
-        return False
 
-    def asks_of(self, number: float) -> bool:
-        """Return True if the check is about a number."""
-        raise NotImplementedError
-
-    def examine(self, bench: Bench) -> Examine:
-        """Return the function that examines a number at a position."""
-        raise NotImplementedError
+DECIDED: Final[tuple[Outcome, ...]] = ("passed", "convention", "unsupported")
+"""Outcomes of a search without failures, the first that was observed."""
 
 
 def _applied(scenario: Scenario) -> list[tuple[str, int]]:
@@ -112,46 +107,18 @@ def _applied(scenario: Scenario) -> list[tuple[str, int]]:
     return [(step.operator, len(set(step.arguments))) for step in scenario.applications]
 
 
-def _is_held(number: float, bench: Bench) -> bool:
-    """Return True if the engine can represent a number. The extreme numbers are those of float64."""
-    return "float64" in bench.engine.adapter.dtypes or number == 0 or not math.isfinite(number)
+def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Judge what does not depend on a number, and what depends on NaN."""
+    flushes = bench.reliance.flushes_subnormals
+    return PlaceSearch(check, bench, partial(examine_exceptional, engine=bench.engine, flushes=flushes)).run()
 
 
-def _demonstrated(scenario: Scenario, examine: Callable[[], Finding], bench: Bench) -> Demonstration:
-    return run_again(scenario, examine(), bench, lambda: examine().failed)
+def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Judge values and derivatives that have a limit."""
+    return PlaceSearch(check, bench, partial(examine_limits, engine=bench.engine), math.isinf).run()
 
 
-@dataclass(frozen=True, slots=True)
-class ExceptionalCheck(_CheckAtPlaces):
-    """Check of what NaN and infinities reach and must not reach, and of the extreme numbers."""
-
-    CHAPTER: ClassVar[str] = "exceptional"
-    CLAIM: ClassVar[str] = (
-        "NaN and infinities reach what depends on them and nothing else; subnormals, the largest number and -0.0 are "
-        "numbers like others."
-    )
-
-    def asks_of(self, number: float) -> bool:  # noqa: ARG002 (it is about all of them)
-        """Return True: the check is about all numbers."""
-        return True
-
-    def examine(self, bench: Bench) -> Examine:
-        """Return the function that examines what does not depend on the number, and what depends on NaN."""
-        return partial(examine_exceptional, engine=bench.engine, flushes=bench.reliance.flushes_subnormals)
-
-
-@dataclass(frozen=True, slots=True)
-class InfinityCheck(_CheckAtPlaces):
-    """Check of values and derivatives at infinite operands."""
-
-    CHAPTER: ClassVar[str] = "infinities"
-    CLAIM: ClassVar[str] = "where an operand is infinite, value and gradient are their limits, if formulas reach them."
-    LEVEL: ClassVar[Level] = "SHOULD"
-
-    def asks_of(self, number: float) -> bool:
-        """Return True if the number is infinite."""
-        return math.isinf(number)
-
-    def examine(self, bench: Bench) -> Examine:
-        """Return the function that examines values and derivatives that have a limit."""
-        return partial(examine_limits, engine=bench.engine)
+EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, own_value, draws=False)
+INFINITIES: Final = after_own_value(
+    "infinities", _at_infinities, own_value, draws=False, is_about=lambda operator: operator.composite is None
+)

@@ -12,7 +12,8 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.operators.derivatives import ForwardModeCheck, OperatorCheck
+from refgrad.grading.checks.operators.derivatives import FORWARD_MODE
+from refgrad.grading.checks.operators.values import OPERATORS as VALUES
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
@@ -63,11 +64,11 @@ def engine(name: str, **changes: str | None) -> Engine:
 
 def forward_verdicts(engine: Engine, profile: str = "smoke") -> Mapping[str, Verdict]:
     bench = Bench(engine, Settings(profile))
-    return {name: bench.grade(ForwardModeCheck(operator_table()[name])) for name in OPERATORS}
+    return {name: bench.grade(FORWARD_MODE.check(name)) for name in OPERATORS}
 
 
 def test_every_differentiable_operator_has_a_check() -> None:
-    checked = {check.operator.name for check in all_checks() if isinstance(check, ForwardModeCheck)}
+    checked = {check.operator_name for check in all_checks() if check.chapter == "forward_mode"}
     assert checked == {name for name, operator in operator_table().items() if operator.differentiable_arguments}
 
 
@@ -83,7 +84,7 @@ def test_an_engine_whose_tangents_are_too_large_is_caught_and_its_gradients_pass
     shown = parse(found["exp"].scenario)
     assert shown.jvps
     assert len(shown.steps) == 4
-    assert Bench(wrong, Settings("smoke")).grade(OperatorCheck(operator_table()["exp"])).verdict == "passed"
+    assert Bench(wrong, Settings("smoke")).grade(VALUES.check("exp")).verdict == "passed"
 
 
 def test_an_engine_without_forward_mode_is_not_asked_for_it() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.grading.checks.operators.half_precision import HALVES
+from refgrad.grading.checks.check import ROWS
 from tests.grading.broken import bench, verdict
 from tests.native.reference import ADAPTER
 
@@ -52,7 +52,7 @@ def test_what_is_wrong_in_every_dtype_is_told_once() -> None:
 def test_an_engine_without_these_dtypes_lacks_them() -> None:
     found = verdict(bench(dtypes=("float64", "float32")), "half_precision/exp")
     assert found.verdict == "unsupported"
-    assert all(dtype in found.message for dtype in HALVES)
+    assert all(dtype in found.message for dtype in ROWS["half_precision"]["any_dtype"])
 
 
 @pytest.mark.parametrize("profile", ["smoke", "standard"])
@@ -63,7 +63,7 @@ def test_some_corners_are_tried_in_every_run_but_the_shortest(profile: str, monk
         tried.append(given)
         return ()
 
-    monkeypatch.setattr("refgrad.grading.checks.operators.half_precision.plain_corners", noted)
+    monkeypatch.setattr("refgrad.generation.plain_corners", noted)
     assert verdict(bench(profile=profile), "half_precision/exp").verdict == "passed"
     assert bool(tried) is (profile == "standard")
 

@@ -9,10 +9,10 @@ import pytest
 
 from refgrad.generation import large_scenarios
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.operators.large_arrays import _smallest, on_large_arrays
+from refgrad.grading.checks.operators.values import _smallest, on_large_arrays
 from refgrad.grading.judging.screening import agrees
 from refgrad.grading.judging.verdict import Finding
-from refgrad.grading.search import MOST_CRASHED
+from refgrad.grading.search import SEARCH
 from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario, parse
 from tests.grading.broken import CHECKS, bench, verdict
@@ -157,10 +157,10 @@ def test_a_search_for_a_smaller_array_ends_with_the_processes_that_one_check_may
         engine.runner.endings += 1
         return False
 
-    monkeypatch.setattr("refgrad.grading.checks.operators.large_arrays.agrees", dies)
+    monkeypatch.setattr("refgrad.grading.checks.operators.values.agrees", dies)
     large = next(s for s in large_scenarios("exp") if sum(leaf.value.size for leaf in s.leaves) > 1000)
     _smallest(large, CHECKS["operators/exp"], bench)
-    assert bench.engine.runner.endings == 3 + MOST_CRASHED
+    assert bench.engine.runner.endings == 3 + SEARCH["most_crashed"]
 
 
 def test_an_engine_with_neither_seeds_nor_a_sum_is_not_tried_on_large_arrays() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from refgrad.generation import Profile, memory_scenarios, memory_scenarios_of_second_order
-from refgrad.grading.checks.operators.operator_check import views_are_right
+from refgrad.grading.checks.operators.blame import views_are_right
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.reliance import Reliance
 from refgrad.native.adapter import find_adapter

@@ -11,14 +11,14 @@ import pytest
 
 from refgrad.generation import LAYOUTS
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators.derivatives import ForwardModeCheck, SecondOrderCheck, ThirdOrderCheck
-from refgrad.grading.checks.operators.operator_check import SINGLE_NUMBERS, Avoided, CheckOfOperator
+from refgrad.grading.checks.check import Check, Family
+from refgrad.grading.checks.operators.blame import Avoided
+from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, SECOND_ORDER, THIRD_ORDER
+from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
-from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
 DRAWN = 40
@@ -43,41 +43,41 @@ class NotingBench(Bench):
 
 
 @cache
-def tried(kind: type[CheckOfOperator], operator: str, seed: int = 0) -> NotingBench:
+def tried(kind: Family, operator: str, seed: int = 0) -> NotingBench:
     """Return what a check tries."""
-    bench = NotingBench(start(find_adapter("refgrad")), Settings(seed=SINGLE_NUMBERS * seed))
-    kind(operator_table()[operator]).run(bench)
+    bench = NotingBench(start(find_adapter("refgrad")), Settings(seed=TRIED["single_numbers"] * seed))
+    kind.check(operator).run(bench)
     return bench
 
 
-def from_the_seed(kind: type[CheckOfOperator], operator: str) -> list[Scenario]:
+def from_the_seed(kind: Family, operator: str) -> list[Scenario]:
     """Return what a check tries first that is not the same on every seed."""
     return [each for each in tried(kind, operator).given if each not in tried(kind, operator, seed=1).given]
 
 
-@pytest.mark.parametrize("kind", [SecondOrderCheck, ThirdOrderCheck, ForwardModeCheck])
+@pytest.mark.parametrize("kind", [SECOND_ORDER, THIRD_ORDER, FORWARD_MODE])
 @pytest.mark.parametrize("operator", ["sin", "arctan2", "leaky_relu"])
-def test_formulas_are_tried_at_single_numbers_whatever_is_drawn(kind: type[CheckOfOperator], operator: str) -> None:
+def test_formulas_are_tried_at_single_numbers_whatever_is_drawn(kind: Family, operator: str) -> None:
     given = from_the_seed(kind, operator)
-    assert len({scenario.id for scenario in given}) == SINGLE_NUMBERS
+    assert len({scenario.id for scenario in given}) == TRIED["single_numbers"]
     assert all(operator in scenario.operators for scenario in given)
     assert {leaf.value.shape for scenario in given for leaf in scenario.leaves} == {()}
 
 
-@pytest.mark.parametrize("kind", [SecondOrderCheck, ThirdOrderCheck, ForwardModeCheck])
-def test_an_operator_that_needs_axes_is_not(kind: type[CheckOfOperator]) -> None:
+@pytest.mark.parametrize("kind", [SECOND_ORDER, THIRD_ORDER, FORWARD_MODE])
+def test_an_operator_that_needs_axes_is_not(kind: Family) -> None:
     assert from_the_seed(kind, "matmul") == []
 
 
 @pytest.mark.parametrize("operator", ["sin", "arctan2", "matmul"])
 def test_second_derivatives_are_tried_on_views_whatever_is_drawn(operator: str) -> None:
-    given = tried(SecondOrderCheck, operator).given
+    given = tried(SECOND_ORDER, operator).given
     assert sum(not LAYOUTS.keys().isdisjoint(scenario.operators) for scenario in given) == 2
 
 
 @pytest.mark.parametrize(("operator", "count"), [("sin", 0), ("arctan2", 2), ("addcmul", 6)])
 def test_second_derivatives_are_tried_with_every_subset_of_the_operands(operator: str, count: int) -> None:
-    given = [each for each in tried(SecondOrderCheck, operator).given if LAYOUTS.keys().isdisjoint(each.operators)]
+    given = [each for each in tried(SECOND_ORDER, operator).given if LAYOUTS.keys().isdisjoint(each.operators)]
     wanted = [tuple(leaf.name for leaf in each.leaves if leaf.requires_grad) for each in given]
     assert len({names for names in wanted if names}) > count
     assert sum(not all(leaf.requires_grad for leaf in each.leaves) for each in given) >= count
@@ -86,17 +86,17 @@ def test_second_derivatives_are_tried_with_every_subset_of_the_operands(operator
 @pytest.mark.parametrize("operator", ["relu", "fmax", "subtract"])
 def test_the_output_of_an_operator_that_bends_nowhere_is_always_weighted(operator: str) -> None:
     """Its gradient varies with its cotangent alone."""
-    assert all("w" in scenario.definitions for scenario in tried(SecondOrderCheck, operator).drawn)
+    assert all("w" in scenario.definitions for scenario in tried(SECOND_ORDER, operator).drawn)
 
 
 def test_that_of_one_that_bends_is_weighted_now_and_then() -> None:
-    weighted = ["w" in scenario.definitions for scenario in tried(SecondOrderCheck, "sin").drawn]
+    weighted = ["w" in scenario.definitions for scenario in tried(SECOND_ORDER, "sin").drawn]
     assert {True, False} == set(weighted)
 
 
 def test_the_first_gradient_of_three_is_mostly_weighted() -> None:
     """Where nothing bends, third derivatives are about the cotangents of gradients alone."""
-    assert sum("v" in scenario.definitions for scenario in tried(ThirdOrderCheck, "flip").drawn) > DRAWN / 2
+    assert sum("v" in scenario.definitions for scenario in tried(THIRD_ORDER, "flip").drawn) > DRAWN / 2
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_the_first_gradient_of_three_is_mostly_weighted() -> None:
 def test_what_is_avoided_is_in_a_scenario_that_failed(values: str, avoided: Avoided) -> None:
     scenario = f"x = leaf float64{values} requires_grad\ny = exp x\n"
     verdict = Verdict("forward/exp", "forward", "exp", "MUST", "wrong", scenario=scenario)
-    assert Avoided.of([verdict]) == avoided
+    assert Avoided.of(verdict) == avoided

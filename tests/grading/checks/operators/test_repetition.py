@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.operators import repetition
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner
@@ -61,7 +60,8 @@ def rounded_otherwise(x):
 @pytest.fixture(autouse=True)
 def time_for_all_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a machine that does other things besides run as often as a fast one."""
-    monkeypatch.setattr(repetition, "LIMITS", dict.fromkeys(repetition.LIMITS, 1.0))
+    for effort in EFFORTS.values():
+        monkeypatch.setitem(effort, "seconds_of_runs", 1.0)
 
 
 def graded(operator: str, spelling: str, seed: int = 0, profile: str = "standard") -> Verdict:

@@ -10,10 +10,9 @@ import pytest
 from refgrad.grading.checks.behaviours import BehaviourError, all_behaviours, read_behaviours
 from refgrad.grading.measurements import METHODS
 from refgrad.grading.measurements.exercises import EXERCISES
-from refgrad.grading.measurements.growth import FITTED
+from refgrad.grading.measurements.growth import GROWTH
 from refgrad.grading.measurements.introspection import CLAIMS, MAKERS
-from refgrad.grading.measurements.release import RELEASES
-from refgrad.grading.measurements.repetition import REPETITIONS, ROUNDS
+from refgrad.grading.measurements.memory import ITERATIONS, RELEASES, REPETITIONS
 from refgrad.grading.measurements.scale import LARGE_GRAPHS
 from refgrad.lifecycle import predict
 from refgrad.specification import specs_directory
@@ -121,9 +120,9 @@ def test_the_schema_has_the_measurements_that_there_are() -> None:
     assert set(probes["graph"]["random"]["enum"]) == set(MAKERS)
     assert set(probes["release"]["after"]["enum"]) == RELEASES.keys()
     assert set(probes["repetition"]["case"]["enum"]) == REPETITIONS.keys()
-    assert probes["repetition"]["iterations"]["minimum"] == 100 * ROUNDS
+    assert probes["repetition"]["iterations"]["minimum"] == 100 * ITERATIONS["rounds"]
     assert set(probes["scale"]["graph"]["enum"]) == LARGE_GRAPHS.keys()
-    assert probes["scale"]["sizes"]["minItems"] == FITTED
+    assert probes["scale"]["sizes"]["minItems"] == GROWTH["fitted"]
 
 
 def test_the_sizes_of_large_graphs_grow() -> None:

@@ -1,93 +1,27 @@
-"""Base class of the checks of one operator, what verdicts show about an operator, and attribution to views."""
+"""Attribution of failures: to what the verdict on an operator has shown, and to operators that make views."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
 
 import numpy as np
 
-from refgrad.generation import LAYOUTS, Profile
-from refgrad.grading.checks.check import Check
+from refgrad.generation import LAYOUTS
 from refgrad.grading.checks.isolation import AVOIDABLE, EMPTY, isolated_applications, rare_ingredients
-from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.judging.verdict import Finding, Verdict
+from refgrad.grading.reliance import Reliance
 from refgrad.interpreter import Float64, evaluate
 from refgrad.native.observation import Array
-from refgrad.operators import Operator
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, parse
 
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
-
-SINGLE_NUMBERS: Final = 4
-"""Largest number of scenarios with 0-d operands in a check. A piecewise formula may be flat at some of them."""
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from refgrad.grading.reliance import Reliance
-
-SEEING: frozenset[str] = frozenset({"sum", *LAYOUTS})
+SEEING: Final[frozenset[str]] = frozenset({"sum", *LAYOUTS})
 """Operators through which operands become views, or an output's cotangent becomes one number repeated."""
 
-PRODUCT = "multiply"
+PRODUCT: Final = "multiply"
 """Operator that multiplies a view by itself, so that the result has a second derivative."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckOfOperator(Check):
-    """Base class of the checks of one operator, with a chapter, a level and a claim for each subclass."""
-
-    operator: Operator
-
-    CHAPTER: ClassVar[str]
-    CLAIM: ClassVar[str]
-    LEVEL: ClassVar[Level] = "MUST"
-
-    @property
-    def id(self) -> str:
-        """Id of the check, ``CHAPTER/NAME``."""
-        return f"{self.CHAPTER}/{self.operator.name}"
-
-    @property
-    def level(self) -> Level:
-        """Level of the chapter."""
-        return self.LEVEL
-
-    @property
-    def statement(self) -> str:
-        """Statement that the engine must fulfil."""
-        return f"{self.operator.name}: {self.CLAIM}"
-
-    @property
-    def operator_name(self) -> str:
-        """Name of the operator."""
-        return self.operator.name
-
-    @property
-    def draws(self) -> bool:
-        """Return True. Checks without drawn scenarios override this."""
-        return True
-
-    def always(
-        self, make: Callable[..., tuple[Scenario, ...]], profile: Profile, bench: Bench, **options: Any
-    ) -> tuple[Scenario, ...]:
-        """Return the scenarios that ``make`` derives from the operator's fixed cases; none in the smoke profile."""
-        effort = bench.settings.effort
-        return make(self.operator.name, profile, effort.fixed_cases, **options) if effort.large_arrays else ()
-
-    def of_single_numbers(
-        self, make: Callable[[int, Profile], Scenario], profile: Profile, bench: Bench, examples: int
-    ) -> list[Scenario]:
-        """Return scenarios with 0-d operands, which are rarely drawn; none if the operator is not elementwise.
-
-        Only formulas apply to 0-d operands whatever the attributes are. ``examples`` is the number of scenarios that
-        are drawn in addition.
-        """
-        single, count = replace(profile, max_rank=0), min(SINGLE_NUMBERS, max(1, examples // 2))
-        seeds = range(bench.settings.seed, bench.settings.seed + count)
-        return [make(seed, single) for seed in seeds] if self.operator.elementwise else []
 
 
 def faults(verdict: Verdict) -> list[Scenario]:
@@ -109,13 +43,10 @@ class Avoided:
     ingredients: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Avoided:
-        """Return the avoidable ingredients of the first verdict whose failures have any."""
-        for verdict in verdicts:
-            met = [AVOIDABLE & rare_ingredients(scenario) for scenario in faults(verdict)]
-            if any(met):
-                return cls(verdict.id, frozenset().union(*met))
-        return cls()
+    def of(cls, verdict: Verdict) -> Avoided:
+        """Return the avoidable ingredients of the failures of a verdict."""
+        met = AVOIDABLE.intersection(chain.from_iterable(map(rare_ingredients, faults(verdict))))
+        return cls(verdict.id, met) if met else cls()
 
     @property
     def fields(self) -> dict[str, float]:
