@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from refgrad.native.engine import Engine, launch
+from refgrad.native.runner import ProcessRunner
 from refgrad.pytest_plugin.conformance import EngineSession
 from tests.pytest_plugin.conftest import Folder
 
@@ -52,6 +56,19 @@ def test_what_is_known_is_not_run_again(folder: Folder, monkeypatch: pytest.Monk
     result = folder.grade("RIGHT", "--grade-resume", "--grade-select=operators/add")
     result.assert_outcomes(passed=1)
     assert folder.report("right") == before
+
+
+def test_the_process_of_the_engine_ends_with_the_session(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    runners: list[object] = []
+
+    def launched(*arguments: Any) -> Engine:
+        engine = launch(*arguments)
+        runners.append(engine.runner)
+        return engine
+
+    monkeypatch.setattr("refgrad.pytest_plugin.conformance.launch", launched)
+    folder.grade("RIGHT", "--grade-select=operators/add")
+    assert [runner.pid for runner in runners if isinstance(runner, ProcessRunner)] == [None]
 
 
 def test_the_journal_of_another_run_is_refused(folder: Folder) -> None:
