@@ -15,6 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from refgrad.cli import main
 from refgrad.cli.session import SessionResult, run_session
 from refgrad.pytest_plugin.options import GradeOptions
+from tests.faulty_engines.remembering import remembered_scenarios
 from tests.pytest_plugin.toy_engine import import_toy_engine, write_toy_engine
 from tests.snapshots.placement import PlainText
 
@@ -60,6 +61,12 @@ class Terminal:
         result = self.invoke("grade", "--workers", "1", *arguments)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return Finished(result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def scenarios_are_remembered() -> Iterator[None]:
+    with remembered_scenarios():
+        yield
 
 
 @pytest.fixture
