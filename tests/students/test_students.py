@@ -29,9 +29,7 @@ MAY_IMPORT: Final = frozenset({*sys.stdlib_module_names, "numpy"})
 STEP: Final = 1e-5
 """Distance of the points of a central difference from the point itself."""
 
-ORDINARY: Final = frozenset({
-    "product_assigns", "preorder_sweep", "unbroadcast_drops_axes", "right_closures", "right_functions",
-})  # fmt: skip
+ORDINARY: Final = frozenset({"product_assigns", "unbroadcast_drops_axes", "right_functions"})
 """The engines that are graded by all checks at every merge; the others are under the marker ``slow``."""
 
 FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
