@@ -20,6 +20,7 @@ from refgrad.grading.checks.families import check_named
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import launch
+from refgrad.native.runner import ProcessRunner
 from refgrad.native.text import plain_line, plain_text
 from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
@@ -126,9 +127,11 @@ class EngineSession:
         return self._bench
 
     def end(self) -> None:
-        """Restore the thresholds of the garbage collector and close the shared verdicts."""
+        """End the engine's process, restore the thresholds of the garbage collector and close the shared verdicts."""
         if self._bench is not None:
             gc.set_threshold(*self._thresholds)
+            if isinstance(self._bench.engine.runner, ProcessRunner):
+                self._bench.engine.runner.stop()
         if self.shared is not None:
             self.shared.close()
 

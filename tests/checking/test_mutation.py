@@ -53,6 +53,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # plugins take longer to load than these tests to run
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.chdir(folder)
     yield folder
@@ -96,7 +97,9 @@ def test_a_fault_is_seen_where_it_is_larger_than_the_tolerance(
     assert contents(project) == before
 
 
-@pytest.mark.parametrize("options", [("-n", "1"), ("--import-mode=importlib",), ("-p", "no:cacheprovider")])
+@pytest.mark.parametrize(
+    "options", [("-p", "xdist", "-n", "1"), ("--import-mode=importlib",), ("-p", "no:cacheprovider")]
+)
 def test_pytest_may_have_any_options(project: Path, options: tuple[str, ...]) -> None:
     suite = GradedSuite("mine:gradient", (*PYTEST, "-o", "pythonpath=.", *options))
     assert grades(suite, "zeros", "scaled-1.01") == {"zeros": "seen", "scaled-1.01": "let through"}
@@ -110,7 +113,8 @@ def test_a_function_may_be_in_the_file_of_its_tests(project: Path) -> None:
         assert grades(GradedSuite(f"{module}:gradient", PYTEST), "sign", "row") == {"sign": "seen", "row": "seen"}
 
 
-def test_examples_that_fail_are_not_stored_in_the_project(project: Path) -> None:
+def test_examples_that_fail_are_not_stored_in_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     (project / "test_mine.py").write_text("""
 import numpy as np
 from hypothesis import given, settings, strategies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,10 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.cli import main
-from tests.pytest_plugin.toy_engine import write_toy_engine
+from refgrad.cli.session import SessionResult, run_session
+from refgrad.pytest_plugin.options import GradeOptions
+from tests.faulty_engines.remembering import remembered_scenarios
+from tests.pytest_plugin.toy_engine import import_toy_engine, write_toy_engine
 from tests.snapshots.placement import PlainText
 
 OF_ANOTHER_PROJECT = "raise RuntimeError('the settings of a project are no concern of a run')\n"
@@ -26,6 +29,15 @@ class Finished:
     status: int
     output: str
     errors: str
+
+
+def grade_in_this_process(patch: pytest.MonkeyPatch) -> None:
+    """Run the checks of a run with one worker in this process, which has loaded what a worker would have to load."""
+
+    def run(options: GradeOptions, workers: int, advance: Callable[[], object]) -> SessionResult:
+        return run_session(options, 0 if workers == 1 else workers, advance)
+
+    patch.setattr("refgrad.cli.grade.run_session", run)
 
 
 @dataclass(frozen=True)
@@ -45,15 +57,25 @@ class Terminal:
         return CliRunner().invoke(main, arguments, input=standard_input)
 
     def grade(self, *arguments: str) -> Finished:
-        """Grade with ``refgrad`` in this process; the run's worker, or those asked for, and the engine have theirs."""
+        """Grade with ``refgrad`` and one worker, unless more are asked for; the engine has a process of its own."""
         result = self.invoke("grade", "--workers", "1", *arguments)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return Finished(result.exit_code, result.stdout, result.stderr)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def scenarios_are_remembered() -> Iterator[None]:
+    with remembered_scenarios():
+        yield
+
+
 @pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+def terminal(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """A folder of its own. Tests that disturb workers have some, and others what takes less time."""
     write_toy_engine(tmp_path)
+    if request.node.get_closest_marker("disturbed") is None:
+        import_toy_engine(monkeypatch)
+        grade_in_this_process(monkeypatch)
     (tmp_path / "conftest.py").write_text(OF_ANOTHER_PROJECT)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
     monkeypatch.chdir(tmp_path)

@@ -23,7 +23,7 @@ def outcomes(path: Path) -> dict[str, str]:
 def test_an_engine_that_is_wrong_gives_a_summary_and_status_1(terminal: Terminal, snapshot: SnapshotAssertion) -> None:
     chosen = ("operators/add", "operators/multiply", "operators/exp", "operators/relu", "edges/relu")
     selected = [word for check in chosen for word in ("--select", check)]
-    finished = terminal.run("grade", "toy:WRONG", "--profile", "smoke", *selected, "--workers", "2")
+    finished = terminal.run("grade", "toy:WRONG", "--profile", "smoke", *selected, "--workers", "1")
     assert finished.status == 1
     assert finished.errors == ""
     assert "\x1b" not in finished.output

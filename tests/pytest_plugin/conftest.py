@@ -9,7 +9,7 @@ import refgrad.cli  # noqa: F401 (so that sessions within this process need not 
 from refgrad.grading.bench import Bench
 from refgrad.pytest_plugin.conformance import EngineSession
 from refgrad.report.document import Report, read_report
-from tests.pytest_plugin.toy_engine import write_toy_engine
+from tests.pytest_plugin.toy_engine import import_toy_engine, write_toy_engine
 from tests.snapshots.placement import PlainText
 
 
@@ -22,8 +22,9 @@ class Folder:
         write_toy_engine(pytester.path)
 
     def grade(self, engine: str, *arguments: str, apart: bool = False) -> pytest.RunResult:
-        """Run pytest with an engine of the module ``toy``, in a process of its own if it is to be ``apart``.
+        """Run pytest with an engine of the module ``toy``, in this process, with no plugins but those that grade.
 
+        If it is to be ``apart``, it has a process of its own and all plugins, which take as long as a grade to load.
         Assertions stay as they are: to rewrite those of refgrad takes a process as long as to grade.
         """
         command = [
@@ -34,8 +35,12 @@ class Folder:
             "--refgrad-profile=smoke",
             "--grade-output=out",
         ]
-        run = self.pytester.runpytest_subprocess if apart else self.pytester.runpytest_inprocess
-        return run(*command, *arguments)
+        if apart:
+            return self.pytester.runpytest_subprocess(*command, *arguments)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            plugins = ("-p", "xdist", "-p", "refgrad.pytest_plugin")
+            return self.pytester.runpytest_inprocess(*plugins, *command, *arguments)
 
     def report(self, name: str) -> Report:
         """Return a report."""
@@ -50,6 +55,7 @@ class Folder:
 def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Folder:
     for name in ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):  # where they are set, more is told
         monkeypatch.delenv(name, raising=False)
+    import_toy_engine(monkeypatch)
     for owner, name in ((EngineSession, "verdict"), (Bench, "grade")):  # a test may replace them within this process
         monkeypatch.setattr(owner, name, getattr(owner, name))
     return Folder(pytester)

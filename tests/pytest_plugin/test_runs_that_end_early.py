@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from refgrad.native.engine import Engine, launch
+from refgrad.native.runner import ProcessRunner
+from refgrad.pytest_plugin.conformance import EngineSession
 from tests.pytest_plugin.conftest import Folder
 
 STOP_AT_MULTIPLY = """
@@ -44,15 +49,26 @@ def test_a_run_resumed_from_a_torn_journal_ends_like_one_that_was_never_interrup
     assert journal.read_text(encoding="utf-8").splitlines(keepends=True) == lines
 
 
-def test_what_is_known_is_not_run_again(folder: Folder) -> None:
+def test_what_is_known_is_not_run_again(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.grade("RIGHT", "--grade-select=operators/add")
     before = folder.report("right")
-    (folder.path / "toy.py").write_text(
-        (folder.path / "toy.py").read_text().replace('setup="import toy"', 'setup="import no_such_library"')
-    )
+    monkeypatch.delattr(EngineSession, "start")
     result = folder.grade("RIGHT", "--grade-resume", "--grade-select=operators/add")
     result.assert_outcomes(passed=1)
     assert folder.report("right") == before
+
+
+def test_the_process_of_the_engine_ends_with_the_session(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    runners: list[object] = []
+
+    def launched(*arguments: Any) -> Engine:
+        engine = launch(*arguments)
+        runners.append(engine.runner)
+        return engine
+
+    monkeypatch.setattr("refgrad.pytest_plugin.conformance.launch", launched)
+    folder.grade("RIGHT", "--grade-select=operators/add")
+    assert [runner.pid for runner in runners if isinstance(runner, ProcessRunner)] == [None]
 
 
 def test_the_journal_of_another_run_is_refused(folder: Folder) -> None:

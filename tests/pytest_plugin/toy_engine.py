@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Final
+
+import pytest
 
 MODULE: Final = """
 import os
@@ -79,3 +84,15 @@ NOT_AN_ADAPTER = 3
 def write_toy_engine(folder: Path) -> None:
     """Write the module ``toy`` into a folder; its adapters are named like ``toy:RIGHT``."""
     (folder / "toy.py").write_text(MODULE, encoding="utf-8")
+
+
+def import_toy_engine(patch: pytest.MonkeyPatch) -> None:
+    """Have the module ``toy`` imported in this process, from which adapters are taken without starting another one."""
+    patch.setitem(sys.modules, "toy", _toy())
+
+
+@cache
+def _toy() -> ModuleType:
+    module = ModuleType("toy")
+    exec(MODULE, vars(module))
+    return module

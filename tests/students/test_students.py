@@ -29,10 +29,8 @@ MAY_IMPORT: Final = frozenset({*sys.stdlib_module_names, "numpy"})
 STEP: Final = 1e-5
 """Distance of the points of a central difference from the point itself."""
 
-ORDINARY: Final = frozenset({
-    "product_assigns", "preorder_sweep", "unbroadcast_drops_axes", "right_closures", "right_functions",
-})  # fmt: skip
-"""The engines that are graded in every run of the tests; the others are under the marker ``slow``."""
+ORDINARY: Final = frozenset({"product_assigns", "unbroadcast_drops_axes", "right_functions"})
+"""The engines that are graded by all checks at every merge; the others are under the marker ``slow``."""
 
 FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
 """The line that begins a finding."""
@@ -90,8 +88,8 @@ def test_central_differences_are_those_of_a_sum_over_all_entries() -> None:
 
 
 def _graded(names: Iterable[str]) -> list[Any]:
-    """Return the names as parameters, of which most are slow."""
-    return [pytest.param(name, marks=[] if name in ORDINARY else [pytest.mark.slow]) for name in names]
+    """Return the names as parameters: all checks are run on each, and most are slow."""
+    return [pytest.param(name, marks=pytest.mark.whole if name in ORDINARY else pytest.mark.slow) for name in names]
 
 
 @pytest.mark.parametrize("name", _graded(FAULTY))

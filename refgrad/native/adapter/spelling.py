@@ -63,7 +63,7 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
 
 def _alike(operator: Operator, adapter: AnyAdapter, members: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
     """Return one spelling for each function in the ``alike`` modules that has one of the operator's names."""
-    if not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
+    if not adapter.alike or not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
         return ()
     operands = ", ".join(f"{{{name}}}" for name in operator.argument_names)
     functions: dict[int, str] = {}
