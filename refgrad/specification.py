@@ -32,7 +32,12 @@ def specs_directory() -> Path:
 
 def schema_path(name: str) -> Path:
     """Return the path of a JSON Schema of refgrad itself: `REFGRAD_SPECS` replaces the tables, not their schemas."""
-    installed, checkout = (folder / "schema" / f"{name}.schema.json" for folder in _shipped_locations())
+    return shipped_path("schema", f"{name}.schema.json")
+
+
+def shipped_path(*parts: str) -> Path:
+    """Return the path of a file of refgrad's own specifications, whatever `REFGRAD_SPECS` names."""
+    installed, checkout = (folder.joinpath(*parts) for folder in _shipped_locations())
     return installed if installed.exists() else checkout
 
 
