@@ -127,9 +127,8 @@ def with_constants(scenario: Scenario, change: Callable[[Constant], Constant]) -
 def without_gradients_of(scenario: Scenario, leaves: Collection[str]) -> Scenario:
     """Return the scenario in which these leaves do not require grad, and none of their gradients is read."""
     kept = (s for s in scenario.steps if not (isinstance(s, Read) and s.what == "grad" and s.name in leaves))
-    return Scenario(
-        mapped(kept, Leaf, lambda leaf: replace(leaf, requires_grad=False) if leaf.name in leaves else leaf)
-    )
+    changed = mapped(kept, Leaf, lambda leaf: replace(leaf, requires_grad=False) if leaf.name in leaves else leaf)
+    return Scenario(changed)
 
 
 def without_tangents(scenario: Scenario) -> Scenario:
