@@ -21,28 +21,13 @@ from refgrad.generation import (
     random_scenario,
     shrink,
 )
-from refgrad.generation.shrinking.repair import evaluated
-from refgrad.generation.shrinking.shrinking import Question, first_question, with_short_names
+from refgrad.generation.profile import COUNTS, MAGNITUDES
+from refgrad.generation.repair import evaluated
+from refgrad.generation.shrinking import Question, first_question, with_short_names
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
 __all__ = ["GenerationError", "Profile", "lifecycle_profile", "lifecycles", "points", "scenarios", "shrink"]
-
-OFFSET = 2.0**-20
-"""Distance from an edge of the numbers that are drawn next to it."""
-
-ORDINARY = 4.0
-"""Largest magnitude of numbers of an ordinary size."""
-
-LARGEST_EXPONENT = 8
-"""Largest magnitude of the binary exponents of numbers of other sizes."""
-
-POOL = 3
-"""Largest number of different numbers in arrays that are drawn to have ties."""
-
-
-MANY = 64
-"""Largest number of entries that are drawn one by one."""
 
 
 def points(
@@ -72,10 +57,10 @@ def tails(block: int) -> list[int]:
 
 def _arrays(shape: tuple[int, ...], dtype: str) -> st.SearchStrategy[npt.NDArray[Any]]:
     size = int(np.prod(shape))
-    if size > MANY:
-        seeds = st.integers(0, 2**32 - 1)
-        return seeds.map(lambda seed: np.random.default_rng(seed).uniform(-ORDINARY, ORDINARY, shape).astype(dtype))
-    pools = st.lists(_numbers(), min_size=1, max_size=POOL).flatmap(
+    if size > COUNTS["shrunk_entries"]:
+        seeds, most = st.integers(0, 2**32 - 1), MAGNITUDES["ordinary"]
+        return seeds.map(lambda seed: np.random.default_rng(seed).uniform(-most, most, shape).astype(dtype))
+    pools = st.lists(_numbers(), min_size=1, max_size=COUNTS["pool"]).flatmap(
         lambda pool: st.lists(st.sampled_from(pool), min_size=size, max_size=size)
     )
     entries = st.one_of(st.lists(_numbers(), min_size=size, max_size=size), pools)
@@ -84,12 +69,13 @@ def _arrays(shape: tuple[int, ...], dtype: str) -> st.SearchStrategy[npt.NDArray
 
 @cache
 def _numbers() -> st.SearchStrategy[float]:
-    edges = st.sampled_from(_edges())
-    sizes = st.floats(-LARGEST_EXPONENT, LARGEST_EXPONENT).map(lambda exponent: 2.0**exponent)
+    edges, offset = st.sampled_from(_edges()), MAGNITUDES["next_to_edge"]
+    largest, ordinary = MAGNITUDES["largest_exponent"], MAGNITUDES["ordinary"]
+    sizes = st.floats(-largest, largest).map(lambda exponent: 2.0**exponent)
     return st.one_of(
-        st.floats(-ORDINARY, ORDINARY),
+        st.floats(-ordinary, ordinary),
         edges,
-        st.tuples(edges, st.sampled_from([-OFFSET, OFFSET])).map(sum),
+        st.tuples(edges, st.sampled_from([-offset, offset])).map(sum),
         st.tuples(st.sampled_from([-1.0, 1.0]), sizes).map(lambda pair: pair[0] * pair[1]),
     )
 
@@ -103,7 +89,7 @@ def _edges() -> tuple[float, ...]:
         for edge in row.edges
         for example in edge.examples
         for number in example.values()
-        if abs(number) <= 2.0**LARGEST_EXPONENT
+        if abs(number) <= 2.0 ** MAGNITUDES["largest_exponent"]
     }
     return tuple(sorted(numbers | {0.0, 1.0, -1.0}, key=lambda number: (abs(number), number < 0)))
 
@@ -178,7 +164,7 @@ def _simplified(seed: int, answers: Sequence[bool], make: Make, profile: Profile
             break
         if answer:
             smallest = question.scenario
-        question = question.after_yes if answer else question.after_no
+        question = question.after(answer)
     return with_short_names(smallest)
 
 

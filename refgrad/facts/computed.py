@@ -13,7 +13,7 @@ from refgrad.documents import parsed_toml
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.steps import kinds
+from refgrad.scenario import kinds
 from refgrad.specification import shipped_path
 
 TEXTS: Final = parsed_toml(shipped_path("facts.toml"))

@@ -17,35 +17,37 @@ from refgrad.generation.lifecycles import (
     lifecycle_profile,
     lifecycle_scenario,
 )
-from refgrad.generation.profile import Choices, Dtype, GenerationError, Meeting, Profile, SeededChoices, meeting
+from refgrad.generation.profile import Choices, Dtype, GenerationError, Meeting, Profile, meeting
 from refgrad.generation.search import Counterexample, find_counterexample
-from refgrad.generation.shrinking.shrinking import shrink, weight
+from refgrad.generation.shrinking import shrink, weight
 from refgrad.generation.single_operators.corners import corner_scenarios, plain_corners
 from refgrad.generation.single_operators.derivatives import (
     double_backward_scenario,
     edge_scenario,
+    forward_corners,
     forward_scenario,
     operator_scenario,
+    second_order_corners,
     second_order_scenario,
+    subsets_of_second_order,
+    third_order_corners,
     third_order_scenario,
     triple_backward_scenario,
 )
 from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of
-from refgrad.generation.single_operators.variety import (
+from refgrad.generation.single_operators.memory import (
+    LAYOUTS,
     applied_twice,
     contract_scenario,
     contract_scenarios_of_ones,
-    forward_corners,
-    second_order_corners,
-    subsets_of_second_order,
-    third_order_corners,
+    memory_scenarios,
+    memory_scenarios_of_second_order,
 )
-from refgrad.generation.single_operators.views import LAYOUTS, memory_scenarios, memory_scenarios_of_second_order
 
 __all__ = [
     "ALL_FEATURES", "LAYOUTS", "LIFECYCLE", "LIFECYCLE_OPERATORS", "Choices", "Counterexample", "Dtype",
-    "GenerationError", "GraphForm", "Meeting", "Place", "Profile", "Reach", "Role", "SeededChoices", "applied_twice",
+    "GenerationError", "GraphForm", "Meeting", "Place", "Profile", "Reach", "Role", "applied_twice",
     "as_expression", "contract_scenario", "contract_scenarios_of_ones", "corner_scenarios",
     "double_backward_scenario", "edge_scenario", "exceptional_places", "find_counterexample", "forward_corners",
     "forward_scenario", "large_scenarios", "lifecycle_profile", "lifecycle_scenario", "meeting", "memory_scenarios",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import permutations, product
@@ -19,21 +20,24 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.draft.application import apply_operator, fresh_leaf
-from refgrad.generation.draft.backward_calls import completed
-from refgrad.generation.draft.draft import Draft
-from refgrad.generation.profile import STANDARD, Choices, GenerationError, Profile, SeededChoices, weighted_operators
+from refgrad.generation.application import apply_operator, fresh_leaf
+from refgrad.generation.backward_calls import completed
+from refgrad.generation.draft import Draft
+from refgrad.generation.profile import (
+    COUNTS,
+    INTEGERS,
+    NUMBERS,
+    STANDARD,
+    Choices,
+    GenerationError,
+    Profile,
+    weighted_operators,
+)
 from refgrad.interpreter import float64_values
 from refgrad.operators import Argument, Operator
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Backward, Constant, DeleteName, Leaf, Read, Scenario, Step
 from refgrad.scenario.rewrite import replaced
-
-ATTEMPTS: Final = 20
-"""Largest number of attempts to generate a scenario; almost always one is enough unless the profile admits nothing."""
-
-RANKS: Final = (0, 1, 2, 1, 2, 3, 2, 3)
-"""Ranks of the shape that leaves are derived from. A repeated rank is more likely."""
 
 UNUSED: Final = Argument("unused")
 """Argument that stands for a leaf that no operator takes."""
@@ -44,12 +48,10 @@ def random_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
 
     Raises :class:`GenerationError` if the profile admits no scenario.
     """
-    choices = SeededChoices(seed)
-    for _ in range(ATTEMPTS - 1):
-        try:
+    choices = Choices(seed)
+    for _ in range(COUNTS["attempts_at_a_graph"] - 1):
+        with suppress(GenerationError):
             return generate(choices, profile)
-        except GenerationError:
-            continue
     return generate(choices, profile)
 
 
@@ -59,7 +61,7 @@ def generate(choices: Choices, profile: Profile) -> Scenario:
         draft = Draft(profile, base_shape(choices, profile), choices)
         operators = weighted_operators(profile)
         joining = tuple(operator for operator in operators if len(operator.arguments) > 1) if profile.joining else ()
-        for _ in choices.repeat(*profile.length):
+        for _ in range(choices.integer(*profile.length)):
             joins = joining and choices.boolean(profile.joining)
             apply_operator(draft, choices.choice(joining if joins else operators))
         _reach_least(draft, operators)
@@ -73,7 +75,7 @@ def generate(choices: Choices, profile: Profile) -> Scenario:
 
 def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
     """Apply operators until there are as many results as the profile requires, and one of them requires grad."""
-    for _ in range(ATTEMPTS):
+    for _ in range(COUNTS["attempts_at_a_graph"]):
         if len(draft.results) >= draft.profile.length[0] and any(value.requires_grad for value in draft.results):
             return
         apply_operator(draft, draft.choices.choice(operators))
@@ -82,7 +84,7 @@ def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
 
 def base_shape(choices: Choices, profile: Profile) -> Shape:
     """Return the shape that a scenario's leaves are derived from: lengths of the profile, and rarely one of zero."""
-    rank = choices.choice([rank for rank in RANKS if rank <= profile.rank] or [0])
+    rank = choices.choice([rank for rank in INTEGERS["ranks"] if rank <= profile.rank] or [0])
     shape = [choices.choice(profile.dimensions) for _ in range(rank)]
     if shape and choices.boolean(profile.empty):
         shape[choices.integer(0, rank - 1)] = 0
@@ -132,23 +134,6 @@ Graph: TypeAlias = tuple[Node, ...]
 
 PAIRED: Final[tuple[Role, Role]] = ("sum", "product")
 """Roles of operators with two operands."""
-
-EQUAL: Final = (0.5, 0.5)
-"""Equal numbers for the leaves. Some nodes are then equal too, and a backward pass must not confuse them."""
-
-UNEQUAL: Final = ((0.75, 1.25), (1.5, 0.625))
-"""Different numbers for the leaves, so that no gradient equals that of another leaf."""
-
-SEED: Final = (1.25, -0.5)
-
-FAN_OUTS: Final = (2, 3, 5, 9, 17, 33, 257)
-"""Numbers of uses of one result. Some exceed the size of a growing buffer, or the range of a counter of one byte."""
-
-SKIPS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Numbers of levels between two uses of one result."""
-
-DEPTHS: Final = (2, 4, 8)
-"""Numbers of chained diamonds, few enough to traverse every path. `scale/sixty_diamonds` is about the time."""
 
 SMALL: Final = frozenset({"sin", "cos", "tanh", "sigmoid"})
 """Smooth functions whose values stay small if they are applied repeatedly."""
@@ -223,12 +208,13 @@ def small_graph_scenario(graph: Graph, operators: Mapping[Role, str], form: Grap
     """
     leaves = max(operand for _, operands in graph for operand in operands) + 2 - len(graph)
     names = [*"xy"[:leaves], *(f"a{number}" for number in range(1, len(graph) + 1))]
-    numbers = UNEQUAL if form.vectors else EQUAL if not form.nested else tuple(pair[0] for pair in UNEQUAL)
-    given = zip(names[:leaves], numbers, strict=False)
-    steps: list[Step] = [Leaf(name, Constant.of(np.array(number)), requires_grad=True) for name, number in given]
+    numbers = np.array(NUMBERS["unequal_leaves" if form.vectors or form.nested else "equal_leaves"])
+    entries = np.stack([numbers, NUMBERS["second_entries"]], axis=1) if form.vectors else numbers
+    given = zip(names[:leaves], entries, strict=False)
+    steps: list[Step] = [Leaf(name, Constant.of(np.array(each)), requires_grad=True) for name, each in given]
     for name, (role, operands) in zip(names[leaves:], graph, strict=True):
         steps.append(Apply(name, operators[role], tuple(names[operand] for operand in operands)))
-    backward = Backward(names[-1], Constant.of(np.array(SEED)) if form.vectors else None)
+    backward = Backward(names[-1], Constant.of(np.array(NUMBERS["seed"])) if form.vectors else None)
     scenario = Scenario((*steps, backward, Read("value", names[-1]), *(Read("grad", name) for name in names[:leaves])))
     return as_expression(scenario) if form.nested else scenario
 
@@ -255,8 +241,8 @@ def structured_graphs(operators: Mapping[Role, str]) -> Iterator[Scenario]:
     """
     if not operators.keys() >= {"sum", "product"}:
         return
-    for maker, counts in ((_fan_out, FAN_OUTS), (_skip, SKIPS), (_diamonds, DEPTHS)):
-        for count in counts:
+    for maker, counts in ((_fan_out, "fan_outs"), (_skip, "skips"), (_diamonds, "depths")):
+        for count in INTEGERS[counts]:
             yield maker(_Steps(operators), count)
 
 

@@ -11,28 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from refgrad.generation.draft.application import random_array
-from refgrad.generation.draft.draft import Draft, Memory, Operand
-from refgrad.generation.profile import Choices, Profile, SeededChoices
+from refgrad.generation.application import random_array
+from refgrad.generation.draft import Draft, Memory, Operand
+from refgrad.generation.profile import COUNTS, MAGNITUDES, NUMBERS, SHAPES, Choices, Profile
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Grad, Leaf, Read, Scenario, Slice, ZeroGrad
-from refgrad.scenario.kinds import (
-    WRITES,
-    Action,
-    DeleteName,
-    Detach,
-    EnterMode,
-    Hook,
-    LeaveMode,
-    RequireGrad,
-    RetainGrad,
-    StopRequiringGrad,
-    Unhook,
-    Write,
-)
-
-LARGEST: Final = 20.0
-"""Largest magnitude of a number in a lifecycle, except for intermediate results of writes."""
+from refgrad.scenario import AttributeValue, Constant, Scenario, Slice
+from refgrad.scenario import kinds
 
 ALL_FEATURES: Final = frozenset({
     "arrays", "seed", "retain_graph", "zero_grad", "zero_grad_to_zeros", "double_backward", "detach", "no_grad",
@@ -45,9 +29,6 @@ LIFECYCLE_OPERATORS: Final = frozenset({
     "add", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sin", "subtract", "sum", "tanh",
 })  # fmt: skip
 """Operators that lifecycles apply, for which it is known what they save."""
-
-NUMBERS: Final = (-2.0, 2.0)
-"""Range of the numbers of leaves and seeds."""
 
 UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
     "sin": lambda _, __: 1.0,
@@ -62,18 +43,7 @@ UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
 BINARY: Final = ("add", "subtract", "multiply", "multiply")
 """Operators of two arguments. A repeated one is more likely."""
 
-REDUCING: Final = frozenset({"sum", "mean"})
-
-LATEST: Final = 6
-"""Number of latest values among which the output of a recorded gradient is drawn."""
-
 Index: TypeAlias = tuple[AttributeValue, ...]
-
-FEWEST: Final = 3
-"""Number of values up to which none is deleted."""
-
-SHAPES: Final[tuple[Shape, ...]] = ((), (2,), (2,), (3,), (2, 2))
-"""Shapes of leaves. A repeated shape is more likely."""
 
 
 def lifecycle_profile(
@@ -96,6 +66,9 @@ def lifecycle_profile(
 
 LIFECYCLE: Final = lifecycle_profile()
 
+LARGEST: Final = MAGNITUDES["largest_in_lifecycle"]
+LOW, HIGH = NUMBERS["lifecycle_range"]
+
 
 def some_value(draft: Draft, values: Sequence[Operand] | None = None) -> Operand:
     """Return one of these values, or of all in scope. Late ones and touched ones are more likely."""
@@ -114,6 +87,11 @@ def misuses(draft: Draft) -> bool:
     return draft.choices.boolean(draft.profile.misuse)
 
 
+def some_usable(draft: Draft, usable: Sequence[Operand]) -> Operand:
+    """Return one of these values, or rarely any value, which is likely to fail."""
+    return some_value(draft, None if misuses(draft) or not usable else usable)
+
+
 def new_name(draft: Draft, stem: str) -> str:
     """Return an unused name. Tensors and hooks are numbered together."""
     return f"{stem}{len(draft.leaves) + len(draft.results) + len(draft.hooks) + 1}"
@@ -121,14 +99,14 @@ def new_name(draft: Draft, stem: str) -> str:
 
 def random_constant(draft: Draft, shape: Shape) -> Constant:
     """Return random numbers for a leaf or a seed."""
-    return Constant.of(random_array(draft.choices, *NUMBERS, shape, draft.profile.dtype), draft.profile.dtype)
+    return Constant.of(random_array(draft.choices, LOW, HIGH, shape, draft.profile.dtype), draft.profile.dtype)
 
 
 def add_leaf(draft: Draft, *, requires_grad: bool) -> None:
     """Add a leaf of the base shape, or sometimes a scalar."""
     shape = draft.base if draft.choices.boolean(0.8) else ()
-    step = Leaf(new_name(draft, "x"), random_constant(draft, shape), requires_grad)
-    value = Operand(shape, requires_grad, Memory(*NUMBERS), is_leaf=True, differentiable=requires_grad)
+    step = kinds.Leaf(new_name(draft, "x"), random_constant(draft, shape), requires_grad)
+    value = Operand(shape, requires_grad, Memory(LOW, HIGH), is_leaf=True, differentiable=requires_grad)
     draft.define(value, step)
 
 
@@ -140,7 +118,7 @@ def add_another_leaf(draft: Draft) -> None:
 def add_result(draft: Draft, operator: str, operands: tuple[Operand, ...], shape: Shape, bound: float) -> None:
     """Apply an operator whose result has this shape, and entries of a magnitude up to ``bound``."""
     requires_grad = draft.records and any(operand.requires_grad for operand in operands)
-    step = Apply(new_name(draft, "a"), operator, tuple(operand.name for operand in operands))
+    step = kinds.Apply(new_name(draft, "a"), operator, tuple(operand.name for operand in operands))
     draft.define(Operand(shape, requires_grad, Memory.up_to(bound)), step)
 
 
@@ -152,7 +130,7 @@ def apply_unary(draft: Draft) -> None:
     if not possible:
         return
     operator = draft.choices.choice(possible)
-    add_result(draft, operator, (operand,), () if operator in REDUCING else operand.shape, bounds[operator])
+    add_result(draft, operator, (operand,), () if operator in {"sum", "mean"} else operand.shape, bounds[operator])
 
 
 def apply_binary(draft: Draft) -> None:
@@ -184,7 +162,7 @@ def add_view(draft: Draft) -> None:
     x = some_value(draft)
     if not draft.profile.allows("reshape"):
         return
-    step = Apply(new_name(draft, "v"), "reshape", (x.name,), (("shape", x.shape),))
+    step = kinds.Apply(new_name(draft, "v"), "reshape", (x.name,), (("shape", x.shape),))
     draft.define(Operand(x.shape, x.requires_grad and draft.records, x.memory), step)
     x.memory.viewed = True
 
@@ -193,14 +171,13 @@ def detach(draft: Draft) -> None:
     """Detach a value."""
     source = some_value(draft)
     source.touched = True
-    step = Detach(new_name(draft, "d"), source.name)
+    step = kinds.Detach(new_name(draft, "d"), source.name)
     draft.define(Operand(source.shape, requires_grad=False, memory=source.memory), step)
 
 
 def backward(draft: Draft) -> None:
     """Run backward from a value that requires grad, or rarely from any value."""
-    usable = recorded_values(draft)
-    backward_from(draft, some_value(draft) if misuses(draft) or not usable else some_value(draft, usable))
+    backward_from(draft, some_usable(draft, recorded_values(draft)))
 
 
 def backward_again(draft: Draft) -> None:
@@ -214,7 +191,7 @@ def backward_from(draft: Draft, output: Operand) -> None:
     """Run backward from this value, with or without a seed, and with or without ``retain_graph``."""
     retain_graph = "retain_graph" in draft.profile.features and draft.choices.boolean(0.6)
     output.started = output.touched = True
-    draft.steps.append(Backward(output.name, _seed(draft, output), retain_graph))
+    draft.steps.append(kinds.Backward(output.name, _seed(draft, output), retain_graph))
 
 
 def backward_from_loss(draft: Draft) -> None:
@@ -233,8 +210,8 @@ def record_gradient(draft: Draft) -> None:
     leaves = [value for value in draft.values if value.differentiable]
     usable = [value for value in recorded_values(draft) if not value.is_leaf]
     if leaves and usable:
-        output, leaf = draft.choices.choice(usable[-LATEST:]), draft.choices.choice(leaves)
-        step = Grad(new_name(draft, "h"), output.name, leaf.name, _seed(draft, output))
+        output, leaf = draft.choices.choice(usable[-COUNTS["latest_values"] :]), draft.choices.choice(leaves)
+        step = kinds.Grad(new_name(draft, "h"), output.name, leaf.name, _seed(draft, output))
         draft.define(Operand(leaf.shape, requires_grad=True, memory=Memory.up_to(LARGEST, viewed=True)), step)
 
 
@@ -242,12 +219,9 @@ def _seed(draft: Draft, output: Operand) -> Constant | None:
     if not draft.profile.seeds:
         return None
     if misuses(draft) and draft.choices.boolean(0.3):
-        return random_constant(draft, _unfit_shape(output.shape)) if draft.choices.boolean(0.5) else None
+        unfit: Shape = () if output.shape == (2,) else (2,)
+        return random_constant(draft, unfit) if draft.choices.boolean(0.5) else None
     return random_constant(draft, output.shape) if output.shape or draft.choices.boolean(0.3) else None
-
-
-def _unfit_shape(shape: Shape) -> Shape:
-    return () if shape == (2,) else (2,)
 
 
 def overwrite(draft: Draft) -> None:
@@ -256,26 +230,26 @@ def overwrite(draft: Draft) -> None:
     Memory that is viewed is not written to: the effect is unspecified, and PyTorch 2.13 crashes on some such writes.
     """
     misused = misuses(draft)
-    targets = [value for value in draft.values if not value.memory.viewed and (misused or _may_change(value, draft))]
+    fixed = [] if misused or not draft.records else [value for value in recorded_values(draft) if value.is_leaf]
+    targets = [value for value in draft.values if not value.memory.viewed and value not in fixed]
     if not targets:
         return
     target = some_value(draft, targets)
     index = _index(draft, target.shape)
-    operand = some_value(draft, [value for value in draft.values if misused or _fits(value.shape, target.shape, index)])
-    possible = [action for action in WRITES if _bound(action, target, operand) <= LARGEST]
-    if possible and operand.memory.bound <= LARGEST:
-        _write(draft, target, draft.choices.choice(possible), operand, index)
+    fitting: set[Shape] = {(), target.shape} if index is None else {()}
+    operand = some_value(draft, [value for value in draft.values if misused or value.shape in fitting])
+    possible = [action for action in kinds.WRITES if _bound(action, target, operand) <= LARGEST]
+    if not possible or operand.memory.bound > LARGEST:
+        return
+    action = draft.choices.choice(possible)
+    draft.steps.append(kinds.Write(target.name, action, operand.name, index))
+    target.touched = True
+    target.memory.grow(_bound(action, target, operand))
+    if draft.records and operand.requires_grad:
+        target.requires_grad, target.is_leaf = True, False
 
 
-def _may_change(value: Operand, draft: Draft) -> bool:
-    return not (draft.records and value.is_leaf and value.requires_grad)
-
-
-def _fits(operand: Shape, target: Shape, index: Index | None) -> bool:
-    return not operand or (index is None and operand == target)
-
-
-def _bound(action: Action, target: Operand, operand: Operand) -> float:
+def _bound(action: kinds.Action, target: Operand, operand: Operand) -> float:
     """Return a bound on the magnitude of the result. It is too large for a copy of a tensor onto itself."""
     match action:
         case "add":
@@ -283,14 +257,6 @@ def _bound(action: Action, target: Operand, operand: Operand) -> float:
         case "multiply":
             return target.memory.bound * operand.memory.bound
     return LARGEST + 1 if operand is target else operand.memory.bound
-
-
-def _write(draft: Draft, target: Operand, action: Action, operand: Operand, index: Index | None) -> None:
-    draft.steps.append(Write(target.name, action, operand.name, index))
-    target.touched = True
-    target.memory.grow(_bound(action, target, operand))
-    if draft.records and operand.requires_grad:
-        target.requires_grad, target.is_leaf = True, False
 
 
 def _index(draft: Draft, shape: Shape) -> Index | None:
@@ -308,14 +274,14 @@ def add_hook(draft: Draft) -> None:
     hooked = [value for value in usable if value.name in draft.hooks.values()]
     if hooked and draft.choices.boolean(0.4):
         usable = hooked
-    hook_into(draft, some_value(draft) if misuses(draft) or not usable else some_value(draft, usable))
+    hook_into(draft, some_usable(draft, usable))
 
 
 def hook_into(draft: Draft, value: Operand) -> None:
     """Add a hook to the gradient of a tensor, which observes or scales it."""
     factor = draft.choices.choice([None, None, 2.0, -0.5])
     hook = new_name(draft, "g")
-    draft.steps.append(Hook(hook, value.name, factor))
+    draft.steps.append(kinds.Hook(hook, value.name, factor))
     draft.hooks[hook] = value.name
     value.touched = True
 
@@ -323,7 +289,7 @@ def hook_into(draft: Draft, value: Operand) -> None:
 def remove_hook(draft: Draft) -> None:
     """Remove a hook, which may have been removed already."""
     if draft.hooks:
-        draft.steps.append(Unhook(draft.choices.choice([*draft.hooks])))
+        draft.steps.append(kinds.Unhook(draft.choices.choice([*draft.hooks])))
 
 
 def change_hooks(draft: Draft) -> None:
@@ -332,10 +298,10 @@ def change_hooks(draft: Draft) -> None:
     if not usable:
         return
     value = some_value(draft, usable)
-    for _ in draft.choices.repeat(2, 5):
+    for _ in range(draft.choices.integer(2, 5)):
         hooks = [hook for hook, tensor in draft.hooks.items() if tensor == value.name]
         if hooks and draft.choices.boolean(0.5):
-            draft.steps.append(Unhook(draft.choices.choice(hooks)))
+            draft.steps.append(kinds.Unhook(draft.choices.choice(hooks)))
         else:
             hook_into(draft, value)
     backward_from(draft, value)
@@ -343,31 +309,34 @@ def change_hooks(draft: Draft) -> None:
 
 def retain_grad(draft: Draft) -> None:
     """Retain the gradient of a result, or rarely of any value."""
-    usable = [value for value in recorded_values(draft) if not value.is_leaf]
-    value = some_value(draft) if misuses(draft) or not usable else some_value(draft, usable)
-    draft.steps.append(RetainGrad(value.name))
+    value = some_usable(draft, [value for value in recorded_values(draft) if not value.is_leaf])
+    draft.steps.append(kinds.RetainGrad(value.name))
     value.touched = True
 
 
 def enter_region(draft: Draft) -> None:
     """Enter a region that records nothing, or, if the engine has them, one that records."""
-    both = ["no_grad", "no_grad", "enable_grad"] if "enable_grad" in draft.profile.features else ["no_grad"]
-    mode = draft.choices.choice(both)
-    draft.steps.append(EnterMode("no_grad" if mode == "no_grad" else "enable_grad"))
+    modes: list[kinds.Mode] = ["no_grad"]
+    if "enable_grad" in draft.profile.features:
+        modes = ["no_grad", "no_grad", "enable_grad"]
+    _enter(draft, draft.choices.choice(modes))
+
+
+def _enter(draft: Draft, mode: kinds.Mode) -> None:
+    draft.steps.append(kinds.EnterMode(mode))
     draft.regions.append(mode == "enable_grad")
 
 
 def leave_region(draft: Draft) -> None:
     """Leave the innermost region, if there is one, perhaps by an error."""
     if draft.regions:
-        draft.steps.append(LeaveMode(draft.choices.boolean(0.4)))
+        draft.steps.append(kinds.LeaveMode(draft.choices.boolean(0.4)))
         draft.regions.pop()
 
 
 def update(draft: Draft) -> None:
     """Overwrite a tensor while nothing is recorded, as optimizers do."""
-    draft.steps.append(EnterMode("no_grad"))
-    draft.regions.append(False)
+    _enter(draft, "no_grad")
     overwrite(draft)
     leave_region(draft)
 
@@ -378,49 +347,37 @@ def toggle_requires_grad(draft: Draft) -> None:
     value = some_value(draft) if misuses(draft) else draft.choices.choice(leaves or draft.values)
     value.touched = True
     if value.requires_grad:
-        draft.steps.append(StopRequiringGrad(value.name))
+        draft.steps.append(kinds.StopRequiringGrad(value.name))
         value.requires_grad, value.differentiable = not value.is_leaf, False
     else:
-        draft.steps.append(RequireGrad(value.name))
+        draft.steps.append(kinds.RequireGrad(value.name))
         value.requires_grad = value.is_leaf = value.differentiable = True
 
 
 def delete(draft: Draft) -> None:
     """Delete the name of a value, unless there are few values."""
-    if len(draft.values) > FEWEST:
+    if len(draft.values) > COUNTS["fewest_values"]:
         value = some_value(draft)
-        draft.steps.append(DeleteName(value.name))
+        draft.steps.append(kinds.DeleteName(value.name))
         draft.values.remove(value)
 
 
 def zero_grad(draft: Draft) -> None:
     """Reset the gradient of a leaf, or rarely of any value."""
     to_zeros = "zero_grad_to_zeros" in draft.profile.features and draft.choices.boolean(0.4)
-    leaves = [value for value in draft.values if value.is_leaf and value.requires_grad]
-    chosen = some_value(draft, None if misuses(draft) or not leaves else leaves)
-    draft.steps.append(ZeroGrad(chosen.name, to_zeros))
+    leaves = [value for value in recorded_values(draft) if value.is_leaf]
+    draft.steps.append(kinds.ZeroGrad(some_usable(draft, leaves).name, to_zeros))
 
 
 def read(draft: Draft) -> None:
     """Read a gradient, a value or a flag."""
-    what = draft.choices.choice(["grad", "grad", "value", *_flags(draft)])
-    draft.steps.append(_reading(what, some_value(draft).name))
+    observed: tuple[kinds.Readable, ...] = ("grad", "grad", "value", *_flags(draft))
+    draft.steps.append(kinds.Read(draft.choices.choice(observed), some_value(draft).name))
 
 
-def read_everything(draft: Draft) -> None:
-    """Read the gradient, the value and the flags of every tensor, and the gradients that every hook received."""
-    flags = _flags(draft)
-    for value in draft.values:
-        draft.steps += [_reading(what, value.name) for what in ("grad", "value", *flags)]
-    draft.steps += [_reading("hook", hook) for hook in draft.hooks]
-
-
-def _flags(draft: Draft) -> list[str]:
-    return [what for what in ("requires_grad", "is_leaf", "recorded") if f"read_{what}" in draft.profile.features]
-
-
-def _reading(what: str, name: str) -> Read:
-    return Read.from_json({"what": what, "name": name})
+def _flags(draft: Draft) -> list[kinds.Readable]:
+    flags: tuple[kinds.Readable, ...] = ("requires_grad", "is_leaf", "recorded")
+    return [what for what in flags if f"read_{what}" in draft.profile.features]
 
 
 ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Draft], None]], ...]] = (
@@ -451,27 +408,23 @@ ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Draft], None]], ...]] 
 
 
 def lifecycle_scenario(seed: int, profile: Profile = LIFECYCLE) -> Scenario:
-    """Return the lifecycle generated from a seed, which is the same on every machine."""
-    return generate_lifecycle(SeededChoices(seed), profile)
+    """Return the lifecycle generated from a seed, which is the same on every machine.
 
-
-def generate_lifecycle(choices: Choices, profile: Profile) -> Scenario:
-    """Return a lifecycle generated from these choices."""
-    draft = Draft(profile, () if profile.scalars_only else choices.choice(SHAPES), choices)
+    In the end all regions are left, backward is often run once more, and everything is read that can be.
+    """
+    choices = Choices(seed)
+    draft = Draft(profile, () if profile.scalars_only else choices.choice(SHAPES["lifecycle"]), choices)
     add_leaf(draft, requires_grad=True)
-    for _ in choices.repeat(0, 2):
+    for _ in range(choices.integer(0, 2)):
         add_leaf(draft, requires_grad=choices.boolean(0.6))
     actions = [action for needed, weight, action in ACTIONS if needed <= profile.offered for _ in range(weight)]
-    for _ in choices.repeat(*profile.length):
+    for _ in range(choices.integer(*profile.length)):
         choices.choice(actions)(draft)
-    _finish(draft)
-    return draft.scenario
-
-
-def _finish(draft: Draft) -> None:
-    """Leave all regions, often run backward once more, and read everything that can be read."""
     while draft.regions:
         leave_region(draft)
     if draft.choices.boolean(0.7):
         draft.choices.choice([backward_from_loss, backward, backward_again])(draft)
-    read_everything(draft)
+    observed: tuple[kinds.Readable, ...] = ("grad", "value", *_flags(draft))
+    draft.steps += [kinds.Read(what, value.name) for value in draft.values for what in observed]
+    draft.steps += [kinds.Read("hook", hook) for hook in draft.hooks]
+    return draft.scenario

@@ -1,47 +1,36 @@
-"""Profiles: what generated scenarios may contain, and sources of random choices."""
+"""What generated scenarios may contain: the table of probabilities and shapes, profiles, and random choices."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from random import Random
-from typing import Final, Literal, Protocol, TypeVar
+from typing import Final, Literal, TypeVar
 
+from refgrad.documents import read_toml
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.operator import Shape
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.rewrite import promoted
+from refgrad.specification import shipped_path
 
 T = TypeVar("T")
 
-STEPS_PER_UNIT: Final = 1000
-"""Number of grid steps per unit: numbers are drawn with three decimals, so that programs stay readable."""
+TABLE: Final = read_toml(shipped_path("generation.toml"), "generation")
+PROBABILITIES: Final[Mapping[str, float]] = TABLE["probabilities"]
+COUNTS: Final[Mapping[str, int]] = TABLE["counts"]
+MAGNITUDES: Final[Mapping[str, float]] = TABLE["magnitudes"]
+INTEGERS: Final[Mapping[str, Sequence[int]]] = TABLE["integers"]
+NUMBERS: Final[Mapping[str, Sequence[float]]] = TABLE["numbers"]
+SHAPES: Final[Mapping[str, Sequence[Shape]]] = {name: [*map(tuple, each)] for name, each in TABLE["shapes"].items()}
+"""Values of the table `generation.toml`, by name."""
 
 
-class Choices(Protocol):
-    """A source of choices."""
-
-    def integer(self, low: int, high: int) -> int:
-        """Return an integer from low to high, both included."""
-
-    def choice(self, options: Sequence[T]) -> T:
-        """Return one of the options, of which there must be at least one."""
-
-    def boolean(self, probability: float) -> bool:
-        """Return True with this probability."""
-
-    def decimals(self, low: float, high: float, count: int) -> list[float]:
-        """Return ``count`` short decimal numbers from low to high, both included."""
-
-    def repeat(self, least: int, most: int) -> Iterator[int]:
-        """Yield the numbers from 0 on, at least ``least`` and at most ``most`` of them."""
-
-
-class SeededChoices:
-    """Choices drawn from a seeded generator."""
+class Choices:
+    """A source of random choices that follow from a seed."""
 
     def __init__(self, seed: int) -> None:
         """Seed the generator. The same seed gives the same choices on every machine."""
@@ -52,35 +41,29 @@ class SeededChoices:
         return low + int(self._random() * (high - low + 1))
 
     def choice(self, options: Sequence[T]) -> T:
-        """Return one of the options."""
+        """Return one of the options, of which there must be at least one."""
         return options[int(self._random() * len(options))]
 
     def boolean(self, probability: float) -> bool:
         """Return True with this probability."""
         return self._random() < probability
 
+    def happens(self, event: str) -> bool:
+        """Return True with the probability of the event in the table."""
+        return self._random() < PROBABILITIES[event]
+
     def decimals(self, low: float, high: float, count: int) -> list[float]:
         """Return numbers with three decimals, all equally likely."""
         first, last = grid(low, high)
-        span, draw = last - first + 1, self._random
-        return [(first + int(draw() * span)) / STEPS_PER_UNIT for _ in range(count)]
-
-    def repeat(self, least: int, most: int) -> Iterator[int]:
-        """Yield the numbers below a limit that is drawn once."""
-        return iter(range(self.integer(least, most)))
+        span, steps, draw = last - first + 1, COUNTS["steps_per_unit"], self._random
+        return [(first + int(draw() * span)) / steps for _ in range(count)]
 
 
 @cache
 def grid(low: float, high: float) -> tuple[int, int]:
     """Return the smallest and the largest whole number of thousandths that lie between low and high."""
-    return math.ceil(low * STEPS_PER_UNIT - 1e-9), math.floor(high * STEPS_PER_UNIT + 1e-9)
+    return math.ceil(low * COUNTS["steps_per_unit"] - 1e-9), math.floor(high * COUNTS["steps_per_unit"] + 1e-9)
 
-
-LARGEST_VALUE: Final = 1e4
-"""Largest magnitude of a value in a generated scenario."""
-
-ROUNDINGS: Final = 4
-"""Smallest distance of values from kinks in narrow dtypes, in roundings of a number of size one."""
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16"]
 """Dtypes that the floating leaves of a generated scenario may have."""
@@ -88,21 +71,8 @@ Dtype = Literal["float64", "float32", "float16", "bfloat16"]
 Meeting = Literal["numbers", "alike", "stretched"]
 """Combinations of the shapes of an operator's operands: none has axes, all are the same, or they differ."""
 
-LARGEST_SIZE: Final = 64
-"""Largest number of entries of an array in a random scenario."""
-
-FAMILY_SHARE: Final = 12
-"""Smallest weight of an operator family: one with fewer members is drawn about as often as if it had this many."""
-
 GRAPH_FAMILIES: Final = ("elementwise", "broadcasting", "indexing", "products", "reductions", "shapes")
 """Families that graphs mainly consist of: their operators share, broadcast, join and sum operands."""
-
-GRAPH_SHARE: Final = 0.75
-"""Smallest share of these families among the operators of a random graph, however many others there are.
-
-A fault in how gradients are shared or summed shows if a few of these operators are combined, which is rare in graphs
-drawn evenly from all operators. A fault of any other operator shows when that operator is tested in isolation.
-"""
 
 
 class GenerationError(ValueError):
@@ -114,6 +84,18 @@ def meeting(shapes: Collection[Shape]) -> Meeting:
     if not any(shapes):
         return "numbers"
     return "alike" if len(set(shapes)) == 1 else "stretched"
+
+
+@cache
+def largest_value(dtype: str) -> float:
+    """Return the largest magnitude of a value, small enough that a product of two values does not overflow."""
+    return float(min(MAGNITUDES["largest_value"], math.sqrt(FORMATS[dtype].largest)))
+
+
+@cache
+def least_margin(dtype: str) -> float:
+    """Return the smallest distance of values from kinks, so that rounding does not carry them across."""
+    return 0.0 if dtype == "float64" else COUNTS["roundings_from_kinks"] * FORMATS[dtype].unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +131,7 @@ class Profile:
     joining: float = 0.0
     length: tuple[int, int] = (1, 20)
     max_rank: int = 3
-    largest_size: int = LARGEST_SIZE
+    largest_size: int = COUNTS["largest_size"]
     dimensions: tuple[int, ...] = (2, 3, 2, 3, 1)
     empty: float = 0.05
     scalars_only: bool = False
@@ -198,16 +180,6 @@ class Profile:
         return self.features.union(arrays, seed)
 
     @property
-    def largest_value(self) -> float:
-        """Largest magnitude of a value, small enough that a product of two values does not overflow."""
-        return float(min(LARGEST_VALUE, math.sqrt(FORMATS[self.dtype].largest)))
-
-    @property
-    def least_margin(self) -> float:
-        """Smallest distance of values from kinks, so that rounding does not carry them across."""
-        return 0.0 if self.dtype == "float64" else ROUNDINGS * FORMATS[self.dtype].unit
-
-    @property
     def rank(self) -> int:
         """Largest rank of a leaf: 0 also if outputs must be scalars and the profile allows no reduction."""
         reachable = self.seeds or reducing_operators(self)
@@ -231,19 +203,20 @@ def allowed_operators(profile: Profile) -> tuple[Operator, ...]:
 def weighted_operators(profile: Profile) -> tuple[Operator, ...]:
     """Return the allowed operators, repeated so that a uniform choice draws every family often enough.
 
-    Operators of small families are repeated (see :data:`FAMILY_SHARE`). Those of :data:`GRAPH_FAMILIES` come first,
-    repeated until their share is at least :data:`GRAPH_SHARE`. Raises :class:`GenerationError` if the profile allows no
-    operator.
+    Operators of families with fewer than ``family_share`` members are repeated. Those of :data:`GRAPH_FAMILIES` come
+    first, repeated until their share is at least ``graph_share``. Raises :class:`GenerationError` if the profile allows
+    no operator.
     """
     allowed = allowed_operators(profile)
     if not allowed:
         raise GenerationError("the profile allows no operator")
     sizes = Counter(operator.family for operator in allowed)
-    least = FAMILY_SHARE if len(set(sizes.values())) > 1 else 1
+    least = COUNTS["family_share"] if len(set(sizes.values())) > 1 else 1
     weighted = [operator for operator in allowed for _ in range(-(-least // sizes[operator.family]))]
     graph = [operator for operator in weighted if operator.family in GRAPH_FAMILIES]
     others = [operator for operator in weighted if operator.family not in GRAPH_FAMILIES]
-    times = GRAPH_SHARE / (1 - GRAPH_SHARE) * len(others) / max(1, len(graph))
+    share = PROBABILITIES["graph_share"]
+    times = share / (1 - share) * len(others) / max(1, len(graph))
     return (*graph * max(1, math.ceil(times)), *others)
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from refgrad.generation.shrinking.shrinking import LIMIT, Fails, shrink
+from refgrad.generation.shrinking import LIMIT, Fails, shrink
 from refgrad.scenario import Scenario
 
 T = TypeVar("T")

@@ -1,31 +1,12 @@
 """Evaluation of the forward part of a scenario in any number system."""
 
 from refgrad.interpreter.composites import Noted, noted, numpy_forward
-from refgrad.interpreter.evaluation import (
-    Differentiating,
-    ForwardDifferentiating,
-    NumberSystem,
-    ScenarioEvaluationError,
-    evaluate,
-    keywords,
-)
+from refgrad.interpreter.evaluation import NumberSystem, ScenarioEvaluationError, evaluate, keywords, native
 from refgrad.interpreter.expansion import expanded
 from refgrad.interpreter.float64 import Float64, bounded_values, float64_values
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 
 __all__ = [
-    "NUMPY_FUNCTIONS",
-    "Differentiating",
-    "Float64",
-    "ForwardDifferentiating",
-    "Noted",
-    "NumberSystem",
-    "ScenarioEvaluationError",
-    "bounded_values",
-    "evaluate",
-    "expanded",
-    "float64_values",
-    "keywords",
-    "noted",
-    "numpy_forward",
-]
+    "NUMPY_FUNCTIONS", "Float64", "Noted", "NumberSystem", "ScenarioEvaluationError", "bounded_values", "evaluate",
+    "expanded", "float64_values", "keywords", "native", "noted", "numpy_forward",
+]  # fmt: skip

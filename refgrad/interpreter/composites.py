@@ -113,14 +113,14 @@ def _floating(entries: Iterable[InnerArray]) -> np.dtype[Any] | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noted:
-    """A composite applied to arrays: its inputs, and the entries that the result depends on, the result last."""
+    """An operator applied to arrays: its inputs, and the entries that the result depends on, the result last."""
 
     inputs: tuple[InnerArray, ...]
     entries: tuple[InnerArray, ...]
 
     @property
     def result(self) -> InnerArray:
-        """Result of the composite."""
+        """Result of the operator."""
         return self.entries[-1]
 
 
@@ -132,17 +132,16 @@ def noted(
     computed: bool = False,
     bounded: bool = False,
 ) -> Noted:
-    """Run a composite on arrays and return the entries that its result depends on.
+    """Run an operator on arrays and return the entries that its result depends on: its own, or those of a composite.
 
     ``attributes`` holds a value for every attribute; ``computed`` and ``bounded`` are the options of :class:`Notes`.
     Raises ValueError if shapes or attributes do not fit, IndexError if an index or an axis does not.
     """
-    assert operator.composite is not None
     inputs = tuple(map(InnerArray, arrays))
     notes = Notes(*inputs, computed=computed, bounded=bounded)
     try:
         with np.errstate(all="ignore"):  # NaN and infinities are ordinary values here
-            result = notes.steps(operator.composite)(notes, *inputs, **attributes)
+            result = notes.apply(operator, *inputs, **attributes)
     except ArithmeticError as error:
         raise ValueError(f"the attributes {dict(attributes)} do not fit: {error}") from error
     if result.operator is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from math import prod
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -24,7 +24,12 @@ class ScenarioEvaluationError(UserError):
 
 
 class NumberSystem(Protocol):
-    """A number system, which creates leaves and applies operators. Values are arrays of its numbers."""
+    """A number system, which creates leaves and applies operators. Values are arrays of its numbers.
+
+    Three further methods are optional. ``gradient(step, values)`` returns a recorded gradient, in the leaf's shape, and
+    ``tangent(step, values)`` the tangent of an output, in the output's shape; ``values`` holds the values defined so
+    far. ``detached(value)`` returns the same value as a constant.
+    """
 
     def leaf(self, leaf: Leaf) -> Any:
         """Return the value of a leaf."""
@@ -33,71 +38,37 @@ class NumberSystem(Protocol):
         """Return the result of an operator; ``attributes`` includes the defaults."""
 
 
-@runtime_checkable
-class Differentiating(Protocol):
-    """A number system that can evaluate recorded gradients."""
-
-    def gradient(self, step: Grad, values: Mapping[str, Any]) -> Any:
-        """Return the recorded gradient, in the leaf's shape; ``values`` holds the values defined so far."""
-
-
-@runtime_checkable
-class ForwardDifferentiating(Protocol):
-    """A number system that can evaluate directional derivatives."""
-
-    def tangent(self, step: Jvp, values: Mapping[str, Any]) -> Any:
-        """Return the tangent of an output, in the output's shape; ``values`` holds the values defined so far."""
-
-
-@runtime_checkable
-class Detaching(Protocol):
-    """A number system in which values can be detached from their graph."""
-
-    def detached(self, value: Any) -> Any:
-        """Return the same value as a constant."""
-
-
 def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
     NaN and infinities are ordinary values: numpy does not warn about them. Steps that change a tensor are skipped;
     `refgrad.lifecycle.lower` rewrites a scenario without them. Raises :class:`ScenarioEvaluationError` if an operator
-    rejects its arguments, or if the system does not support a step: a recorded gradient needs a
-    :class:`Differentiating` system, a tangent a :class:`ForwardDifferentiating` one, and a detached value a
-    :class:`Detaching` one.
+    rejects its arguments, or if the system lacks the method of :class:`NumberSystem` that a step needs.
     """
-    with np.errstate(all="ignore"):
-        return _evaluate(scenario, system)
-
-
-def _evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     table = operator_table()
     values: dict[str, Any] = {}
     truths: set[str] = set()
-    for number, step in enumerate(scenario.steps, 1):
-        if isinstance(step, Leaf):
-            values[step.name] = system.leaf(step)
-            truths |= {step.name} if step.value.dtype == "bool" else set()
-        elif isinstance(step, Grad):
-            values[step.name] = _gradient(number, step, values, system)
-        elif isinstance(step, Jvp):
-            values[step.name] = _tangent(number, step, values, system)
-        elif isinstance(step, Detach):
-            values[step.name] = _detached(number, step, values, system)
-        elif isinstance(step, Apply):
-            operator = table[step.operator]
-            if operator.composite is not None and not getattr(system, "composites", False):
-                message = f"step {number}: {step.operator} is a composite operator: write the scenario out before"
-                raise ScenarioEvaluationError(message)
-            _check_kinds(number, step, operator, truths)
-            arguments = [values[name] for name in step.arguments]
-            try:
-                attributes = operator.bind(keywords(step)) if operator.attributes else {}
-                values[step.name] = system.apply(operator, arguments, attributes)
-            except (ValueError, IndexError, TypeError, ArithmeticError) as error:
-                shapes = ", ".join(str(getattr(value, "shape", ())) for value in arguments)
-                message = f"step {number}: {step.operator} of shapes {shapes}: {error}"
-                raise ScenarioEvaluationError(message) from error
+    with np.errstate(all="ignore"):
+        for number, step in enumerate(scenario.steps, 1):
+            if isinstance(step, Leaf):
+                values[step.name] = system.leaf(step)
+                truths |= {step.name} if step.value.dtype == "bool" else set()
+            elif isinstance(step, Apply):
+                operator = table[step.operator]
+                if operator.composite is not None and not getattr(system, "composites", False):
+                    message = f"step {number}: {step.operator} is a composite operator: write the scenario out before"
+                    raise ScenarioEvaluationError(message)
+                _check_kinds(number, step, operator, truths)
+                arguments = [values[name] for name in step.arguments]
+                try:
+                    attributes = operator.bind(keywords(step)) if operator.attributes else {}
+                    values[step.name] = system.apply(operator, arguments, attributes)
+                except (ValueError, IndexError, TypeError, ArithmeticError) as error:
+                    shapes = ", ".join(str(getattr(value, "shape", ())) for value in arguments)
+                    message = f"step {number}: {step.operator} of shapes {shapes}: {error}"
+                    raise ScenarioEvaluationError(message) from error
+            elif isinstance(step, Grad | Jvp | Detach):
+                values[step.name] = _derived(number, step, values, system)
     return values
 
 
@@ -114,34 +85,32 @@ def _check_kinds(number: int, step: Apply, operator: Operator, truths: Collectio
             raise ScenarioEvaluationError(message)
 
 
-def _gradient(number: int, step: Grad, values: Mapping[str, Any], system: NumberSystem) -> Any:
-    if isinstance(system, Differentiating):
-        return system.gradient(step, values)
-    raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers have no gradient of {step.output}")
-
-
-def _tangent(number: int, step: Jvp, values: Mapping[str, Any], system: NumberSystem) -> Any:
-    if isinstance(system, ForwardDifferentiating):
-        return system.tangent(step, values)
-    raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers have no tangent of {step.output}")
-
-
-def _detached(number: int, step: Detach, values: Mapping[str, Any], system: NumberSystem) -> Any:
-    if isinstance(system, Detaching):
-        return system.detached(values[step.source])
-    raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers cannot be detached")
+def _derived(number: int, step: Grad | Jvp | Detach, values: Mapping[str, Any], system: NumberSystem) -> Any:
+    """Return the value of a step for which a number system needs one of the optional methods."""
+    arguments: tuple[Any, ...] = (step, values)
+    match step:
+        case Grad(output=output):
+            method, lack = "gradient", f"have no gradient of {output}"
+        case Jvp(output=output):
+            method, lack = "tangent", f"have no tangent of {output}"
+        case Detach(source=source):
+            method, lack, arguments = "detached", "cannot be detached", (values[source],)
+    if not hasattr(system, method):
+        raise ScenarioEvaluationError(f"step {number}: {type(system).__name__} numbers {lack}")
+    return getattr(system, method)(*arguments)
 
 
 def keywords(step: Apply) -> dict[str, Any]:
     """Return the attributes of an application as native Python values, with slices as ``slice``."""
-    return {name: _native(value) for name, value in step.attributes}
+    return {name: native(value) for name, value in step.attributes}
 
 
-def _native(value: Any) -> Any:
+def native(value: Any) -> Any:
+    """Return the value of an attribute with each slice as ``slice``."""
     if isinstance(value, Slice):
         return value.to_native()
     if isinstance(value, tuple) and not PLAIN.issuperset(map(type, value)):
-        return tuple(_native(item) for item in value)
+        return tuple(map(native, value))
     return value
 
 

@@ -96,9 +96,7 @@ class _Bounded(Float64):
             refuse_size(_asked_for(attribute.type, attributes[attribute.name], size))
         if operator.composite is None:
             refuse_large_result(operator, arguments, attributes, MOST_ENTRIES)
-            arrays = [super().apply(operator, arguments, attributes)]
-        else:
-            arrays = [entry.array for entry in noted(operator, arguments, attributes, bounded=True).entries]
+        arrays = [entry.array for entry in noted(operator, arguments, attributes, bounded=True).entries]
         refuse_size(arrays[-1].size, MOST_ENTRIES)
         self.left -= sum(array.size + STEP for array in arrays)
         if self.left < 0:

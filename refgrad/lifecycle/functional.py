@@ -36,17 +36,7 @@ class FunctionalSteps:
         self._count += 1
         return f"{name.partition(self._mark)[0]}{self._mark}{self._count}"
 
-    def add(self, step: Step) -> None:
-        """Add a step unchanged."""
-        self.steps.append(step)
-
-    def apply(
-        self,
-        name: str,
-        operator: str,
-        arguments: Iterable[str],
-        attributes: Attributes = (),
-    ) -> str:
+    def apply(self, name: str, operator: str, arguments: Iterable[str], attributes: Attributes = ()) -> str:
         """Add an application and return its name."""
         self.steps.append(Apply(name, operator, tuple(arguments), attributes))
         return name

@@ -9,15 +9,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from refgrad.interpreter import native
 from refgrad.lifecycle.predictions import ErrorKind, Fails, Open
 from refgrad.operators import operator_table
 from refgrad.operators.differentiation import bending
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, Slice, Write
+from refgrad.scenario import Apply, Write
 
 AGREED: Final = frozenset({
     "add", "cos", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sigmoid", "sin", "subtract", "sum",
@@ -54,11 +55,6 @@ def vjps_of(step: Apply) -> tuple[Vjp, ...]:
         )
         for name, operand in zip(names, step.arguments, strict=True)
     )
-
-
-def saves_agree(step: Apply) -> bool:
-    """Return True if all engines save the same tensors for an application."""
-    return step.operator in AGREED
 
 
 COMPUTING_FAMILIES = frozenset({"reductions", "products"})
@@ -158,7 +154,7 @@ class GraphModel:
 
     def must_reach(self, output: str) -> set[str]:
         """Return all names that a backward from ``output`` reaches in every engine, itself included."""
-        return _closure([output], self._must_parents)
+        return _closure([output], lambda name: self.nodes[name].must_parents if name in self.nodes else ())
 
     def _may_pass_nothing(self, name: str) -> bool:
         """Return True if an operator on the way to a name may pass no cotangent on.
@@ -170,22 +166,21 @@ class GraphModel:
     def _parents(self, name: str) -> tuple[str, ...]:
         return self.nodes[name].parents if name in self.nodes else ()
 
-    def _must_parents(self, name: str) -> tuple[str, ...]:
-        return self.nodes[name].must_parents if name in self.nodes else ()
+    def is_gradient(self, name: str) -> bool:
+        """Return True if a name is that of a recorded gradient."""
+        return name in self.nodes and self.nodes[name].is_gradient
 
     def through_gradients(self, names: Iterable[str]) -> set[str]:
         """Return the names that are reached through recorded gradients.
 
         A recorded gradient is among them only if it is reached through another one.
         """
-        gradients = [name for name in names if name in self.nodes and self.nodes[name].is_gradient]
+        gradients = filter(self.is_gradient, names)
         return _closure([parent for name in gradients for parent in self._parents(name)], self._parents)
 
     def before_gradients(self, output: str) -> set[str]:
         """Return the names that a backward reaches up to and including the first recorded gradient on each path."""
-        return _closure(
-            [output], lambda name: () if name in self.nodes and self.nodes[name].is_gradient else self._parents(name)
-        )
+        return _closure([output], lambda name: () if self.is_gradient(name) else self._parents(name))
 
     def leading_to(self, leaf: str, names: set[str]) -> set[str]:
         """Return those of these names that depend on a leaf, itself included."""
@@ -312,7 +307,7 @@ def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:
     """Return the extent of a write to a tensor of this shape; None where the index does not fit."""
     entries = np.arange(int(np.prod(shape))).reshape(shape)
     try:
-        part = entries if step.index is None else entries[_native(step.index)]
+        part = entries if step.index is None else entries[native(step.index)]
     except IndexError:
         return None
     try:
@@ -321,7 +316,3 @@ def extent_of(shape: Shape, operand: Shape, step: Write) -> Extent | None:
         fits = False
     has_an_axis_to_drop = len(operand) > part.ndim and operand[0] == 1
     return Extent(part.shape, entries.size - part.size, fits, refused=not fits and not has_an_axis_to_drop)
-
-
-def _native(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)

@@ -21,32 +21,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from refgrad.lifecycle.graph import Extent, GraphNode, Vjp, extent_of, may_share, saves_agree, vjps_of
+from refgrad.lifecycle.graph import AGREED, Extent, GraphNode, extent_of, may_share, vjps_of
 from refgrad.lifecycle.predictions import ExpectedFlag, ExpectedValue, Fails, Open, Policy, Prediction, Seen, Succeeds
-from refgrad.lifecycle.state import FlagRules, has_changes
-from refgrad.lifecycle.tensors import TensorState
+from refgrad.lifecycle.reverse_mode import ReverseMode
+from refgrad.lifecycle.state import HookState, TensorState, has_changes
 from refgrad.operators import operator_table
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    DeleteName,
-    Detach,
-    EnterMode,
-    Grad,
-    Jvp,
-    Leaf,
-    LeaveMode,
-    Read,
-    RequireGrad,
-    RetainGrad,
-    Scenario,
-    Step,
-    StopRequiringGrad,
-    Unhook,
-    Write,
-    ZeroGrad,
-)
-from refgrad.scenario import Hook as HookStep
+from refgrad.scenario import Scenario, Step
+from refgrad.scenario import kinds
 
 OVERWRITING = "scattering"
 """Family of operators that write entries into an array. If they overwrite all of it, engines may not record it."""
@@ -88,7 +69,7 @@ def _lowered(scenario: Scenario, policy: Policy) -> Lowered:
     return Lowered(Scenario(tuple(model.functional.steps)), predictions)
 
 
-class Model(FlagRules):
+class Model(ReverseMode):
     """The rules of all steps: what each must show, and how it changes the state."""
 
     def step(self, step: Step) -> Prediction:  # noqa: C901, PLR0911, PLR0912 (one case for each kind of step)
@@ -99,42 +80,42 @@ class Model(FlagRules):
         if self.unknown and not self.unknown.isdisjoint(step.uses):
             return self.open_step(step)
         match step:
-            case Leaf():
+            case kinds.Leaf():
                 return self.make(step)
-            case Apply():
+            case kinds.Apply():
                 return self.apply(step)
-            case Detach():
+            case kinds.Detach():
                 return self.detach(step)
-            case Grad():
+            case kinds.Grad():
                 return self.differentiate(step)
-            case Jvp():
+            case kinds.Jvp():
                 return self.push_forward(step)
-            case Backward():
-                return self.reverse_mode.backward(self.tensors[step.output], step)
-            case Write():
+            case kinds.Backward():
+                return self.backward(self.tensors[step.output], step)
+            case kinds.Write():
                 return self.write(step)
-            case EnterMode(mode=mode):
+            case kinds.EnterMode(mode=mode):
                 self.regions.append(mode == "enable_grad")
-            case LeaveMode():
+            case kinds.LeaveMode():
                 self.regions.pop()
-            case RequireGrad(name=name):
+            case kinds.RequireGrad(name=name):
                 return self.require(self.tensors[name])
-            case StopRequiringGrad(name=name):
+            case kinds.StopRequiringGrad(name=name):
                 return self.stop_requiring(self.tensors[name])
-            case HookStep():
+            case kinds.Hook():
                 return self.hook(step)
-            case Unhook(name=name):
+            case kinds.Unhook(name=name):
                 if name not in self.hooks:
                     return Open()
                 self.hooks[name].active = False
                 return Open() if self.hooks[name].calls_unknown else Succeeds()
-            case RetainGrad(name=name):
+            case kinds.RetainGrad(name=name):
                 return self.retain(self.tensors[name])
-            case ZeroGrad(name=name):
+            case kinds.ZeroGrad(name=name):
                 self.tensors[name].reset(to_zeros=step.to_zeros)
-            case DeleteName():
+            case kinds.DeleteName():
                 pass
-            case Read(name=name):
+            case kinds.Read(name=name):
                 return self.read(step)
             case _:
                 message = f"the lifecycle model has no rule for {type(step).__name__}"
@@ -146,21 +127,19 @@ class Model(FlagRules):
         if step.defines is not None:
             self.unknown.add(step.defines)
         match step:
-            case Backward():
-                self.reverse_mode.forget(self.graph.leaves | self.graph.nodes.keys(), frees=not step.retain_graph)
-            case Grad():
-                self.reverse_mode.forget(self.graph.leaves | self.graph.nodes.keys(), frees=False, grad=True)
-            case Write(name=name):
+            case kinds.Backward():
+                self.forget_gradients(self.graph.leaves | self.graph.nodes.keys(), frees=not step.retain_graph)
+            case kinds.Grad():
+                self.forget_gradients(self.graph.leaves | self.graph.nodes.keys(), frees=False, grad=True)
+            case kinds.Write(name=name):
                 self.forget(name)
-            case HookStep() if step.factor is not None:
-                self.reverse_mode.may_be_rescaled = True
-            case _:
-                pass
+            case kinds.Hook() if step.factor is not None:
+                self.may_be_rescaled = True
         return Open()
 
-    def make(self, step: Leaf) -> Prediction:
+    def make(self, step: kinds.Leaf) -> Prediction:
         """Create a leaf."""
-        self.functional.add(step)
+        self.functional.steps.append(step)
         tensor = TensorState(step.name, step.name, self.graph.memory.new(), step.value.dtype)
         self.tensors[step.name] = tensor
         if step.requires_grad:
@@ -168,11 +147,12 @@ class Model(FlagRules):
             self.graph.leaves.add(step.name)
         return Succeeds()
 
-    def apply(self, step: Apply) -> Prediction:
+    def apply(self, step: kinds.Apply) -> Prediction:
         """Apply an operator, and record it if gradients flow to an operand."""
         operands = [self.tensors[name] for name in step.arguments]
         may_overlap = [operand.memory for operand in operands] if may_share(step) else []
-        dtype = np.result_type(*(_numpy_dtype(operand.dtype) for operand in operands)).name
+        dtypes = ("float32" if operand.dtype == "bfloat16" else operand.dtype for operand in operands)
+        dtype = np.result_type(*dtypes).name
         tensor = TensorState(step.name, step.name, self.graph.memory.new(may_overlap), dtype, view=bool(may_overlap))
         recorded = self.recording and any(operand.node for operand in operands)
         cut = not self.recording and any(operand.node for operand in operands)
@@ -200,16 +180,15 @@ class Model(FlagRules):
             tensor.reset(to_zeros=False)
             tensor.gradient_unknown = by_view
 
-    def record(self, step: Apply, tensors: list[TensorState]) -> None:
+    def record(self, step: kinds.Apply, tensors: list[TensorState]) -> None:
         """Record an application. The last of the tensors is its result, the others are its operands."""
         nodes = {tensor.name: tensor.node or tensor.value for tensor in tensors}
         memories = {nodes[tensor.name]: self.graph.memory.now(tensor.memory) for tensor in tensors}
-        own = [vjp for vjp in vjps_of(step) if self.tensors[vjp.parent].node is not None]
-        vjps = tuple(_renamed(vjp, nodes) for vjp in own)
+        vjps = tuple(vjp for vjp in vjps_of(step.renamed(nodes)) if self.graph.tracked(vjp.parent))
         parents = tuple(vjp.parent for vjp in vjps)
         sure = [vjp for vjp in vjps if not self.may_be_constant(vjp.parent)]
         needed = {name for vjp in sure for name in vjp.saved}
-        agreed = saves_agree(step)
+        agreed = step.operator in AGREED
         self.graph.nodes[step.name] = GraphNode(
             parents,
             any(vjp.saved for vjp in vjps),
@@ -223,45 +202,47 @@ class Model(FlagRules):
             may_be_constant=all(self.may_be_constant(parent) for parent in parents),
         )
 
-    def detach(self, step: Detach) -> Prediction:
+    def detach(self, step: kinds.Detach) -> Prediction:
         """Create a constant that shares the memory of its source."""
         source = self.tensors[step.source]
         self.functional.cut(step.name, source.value)
         self.tensors[step.name] = TensorState(step.name, step.name, source.memory, source.dtype)
         return Succeeds()
 
-    def differentiate(self, step: Grad) -> Prediction:
+    def differentiate(self, step: kinds.Grad) -> Prediction:
         """Record a gradient."""
         output, leaf = self.tensors[step.output], self.tensors[step.leaf]
-        outcome = self.reverse_mode.gradient(output, leaf, step)
+        outcome = self.gradient(output, leaf, step)
         if not isinstance(outcome, GraphNode):
             self.unknown.add(step.name)
             return outcome
         self.graph.nodes[step.name] = outcome
-        self.functional.add(replace(step, output=output.value, leaf=leaf.root or leaf.name))
-        others = [t.memory for t in self.tensors.values() if t.node is not None and self.is_gradient(t.node)]
+        self.functional.steps.append(replace(step, output=output.value, leaf=leaf.root or leaf.name))
+        others = [t.memory for t in self.tensors.values() if t.node is not None and self.graph.is_gradient(t.node)]
         memory = self.graph.memory.new(others)
         self.tensors[step.name] = TensorState(step.name, step.name, memory, leaf.dtype, node=step.name)
         return Succeeds()
 
-    def push_forward(self, step: Jvp) -> Prediction:
+    def push_forward(self, step: kinds.Jvp) -> Prediction:
         """Create a tangent. Nothing is recorded or freed, and no gradient changes.
 
         Nothing is predicted for forward mode through recorded gradients, or in scenarios that change tensors.
         """
         output = self.tensors[step.output]
-        if self.changes or any(self.is_gradient(name) for name in self.graph.may_reach(output.node or output.value)):
+        if self.changes or any(
+            self.graph.is_gradient(name) for name in self.graph.may_reach(output.node or output.value)
+        ):
             self.unknown.add(step.name)
             return Open()
-        self.functional.add(step)
+        self.functional.steps.append(step)
         self.tensors[step.name] = TensorState(step.name, step.name, self.graph.memory.new(), output.dtype)
         return Succeeds()
 
-    def write(self, step: Write) -> Prediction:
+    def write(self, step: kinds.Write) -> Prediction:
         """Overwrite a tensor."""
         target, operand = self.tensors[step.name], self.tensors[step.operand]
         onto_itself = step.index is not None and target.memory == operand.memory
-        if onto_itself or self.graph.memory.may_overlap(target.memory) or self.is_gradient(target.node or ""):
+        if onto_itself or self.graph.memory.may_overlap(target.memory) or self.graph.is_gradient(target.node or ""):
             self.forget(step.name)
             return Open()
         extent = extent_of(self.shapes[step.name], self.shapes[step.operand], step)
@@ -275,7 +256,7 @@ class Model(FlagRules):
         self.overwrite(step, target, operand, extent)
         return Succeeds()
 
-    def overwrite(self, step: Write, target: TensorState, operand: TensorState, extent: Extent) -> None:
+    def overwrite(self, step: kinds.Write, target: TensorState, operand: TensorState, extent: Extent) -> None:
         """Give a tensor its new value, and a new node if the write is recorded."""
         before, saved = target.node, self.graph.memory.now(operand.memory)
         new = self.functional.written(target.value, step.action, operand.value, step.index, extent.part)
@@ -301,6 +282,58 @@ class Model(FlagRules):
         node.may_be_constant = all(self.may_be_constant(parent) for parent in node.parents)
         self.graph.nodes[new] = node
 
+    def lost(self, tensor: TensorState) -> Prediction:
+        """Mark a tensor as unknown, and predict nothing."""
+        self.unknown.add(tensor.name)
+        return Open()
+
+    def require(self, tensor: TensorState) -> Prediction:
+        """Make a constant require grad."""
+        if self.may_be_constant(tensor.node):
+            return self.lost(tensor)
+        if tensor.node is not None:
+            return Succeeds()
+        if tensor.root is None:
+            tensor.root = self.functional.root(tensor.name, self.shapes[tensor.name], tensor.dtype)
+            self.graph.shapes[tensor.root] = self.shapes[tensor.name]
+            self.graph.leaves.add(tensor.root)
+            tensor.value = self.functional.rooted(tensor.name, tensor.value, tensor.root)
+        else:
+            tensor.value = self.functional.changed(tensor.root, tensor.value)
+        tensor.node = tensor.root
+        return Succeeds()
+
+    def stop_requiring(self, tensor: TensorState) -> Prediction:
+        """Make a leaf a constant."""
+        if self.may_be_constant(tensor.node):
+            return self.lost(tensor)
+        if not tensor.is_leaf:
+            return Fails("requires-grad-of-non-leaf")
+        if tensor.node is not None:
+            tensor.value = self.functional.cut(self.functional.fresh(tensor.name), tensor.value)
+            tensor.node = None
+        return Succeeds()
+
+    def hook(self, step: kinds.Hook) -> Prediction:
+        """Add a hook to the gradient of a tensor."""
+        tensor = self.tensors[step.tensor]
+        if tensor.node is None:
+            return Fails("hook-on-constant")
+        self.hooks[step.name] = HookState(step.name, step.tensor, tensor.node, step.factor)
+        if self.may_be_constant(tensor.node):
+            self.hooks[step.name].calls_unknown = True
+            return self.lost(tensor)
+        return Succeeds()
+
+    def retain(self, tensor: TensorState) -> Prediction:
+        """Make a computed tensor retain its gradient."""
+        if tensor.node is None:
+            return Fails("retain-grad-on-constant")
+        if self.may_be_constant(tensor.node):
+            return self.lost(tensor)
+        tensor.retains = tensor.retains or not tensor.is_leaf
+        return Succeeds()
+
     def is_left_to_the_engine(self, tensor: TensorState) -> bool:
         """Return True if the policy leaves it to the engine which gradient a tensor has."""
         match self.policy.keeps:
@@ -311,7 +344,7 @@ class Model(FlagRules):
             case "open":
                 return tensor.node is None or not tensor.is_leaf
 
-    def read(self, step: Read) -> Prediction:  # noqa: PLR0911 (one return for each kind of reading)
+    def read(self, step: kinds.Read) -> Prediction:  # noqa: PLR0911 (one return for each kind of reading)
         """Return what reading a value, a gradient, a flag or the calls of a hook must show."""
         if step.what == "hook":
             hook = self.hooks.get(step.name)
@@ -329,16 +362,3 @@ class Model(FlagRules):
             case "is_leaf":
                 return ExpectedFlag(tensor.is_leaf)
         return ExpectedFlag(not tensor.is_leaf)
-
-
-def _renamed(vjp: Vjp, names: dict[str, str]) -> Vjp:
-    return Vjp(
-        names[vjp.parent],
-        frozenset(names[name] for name in vjp.saved),
-        frozenset(names[name] for name in vjp.nonlinear_in),
-        vjp.always_zero,
-    )
-
-
-def _numpy_dtype(dtype: str) -> str:
-    return "float32" if dtype == "bfloat16" else dtype

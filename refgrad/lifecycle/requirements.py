@@ -9,34 +9,19 @@ from typing import Final
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle.model import predict
 from refgrad.lifecycle.predictions import Fails, Gradient, Prediction
-from refgrad.scenario import (
-    Apply,
-    Backward,
-    Detach,
-    EnterMode,
-    Grad,
-    Hook,
-    Jvp,
-    Read,
-    RequireGrad,
-    RetainGrad,
-    Scenario,
-    Step,
-    StopRequiringGrad,
-    Unhook,
-    Write,
-    ZeroGrad,
-)
+from refgrad.scenario import Scenario, Step
+from refgrad.scenario.rewrite import needed
+from refgrad.scenario import kinds
 
 NEEDED_BY: Final[Mapping[type[Step], str]] = MappingProxyType({
-    Detach: "detach",
-    Grad: "double_backward",
-    Hook: "hooks",
-    Jvp: "forward_mode",
-    RequireGrad: "set_requires_grad",
-    RetainGrad: "retain_grad",
-    StopRequiringGrad: "set_requires_grad",
-    Unhook: "unhook",
+    kinds.Detach: "detach",
+    kinds.Grad: "double_backward",
+    kinds.Hook: "hooks",
+    kinds.Jvp: "forward_mode",
+    kinds.RequireGrad: "set_requires_grad",
+    kinds.RetainGrad: "retain_grad",
+    kinds.StopRequiringGrad: "set_requires_grad",
+    kinds.Unhook: "unhook",
 })
 """Feature that each kind of step needs, whatever its fields are."""
 
@@ -59,28 +44,25 @@ def required_features(scenario: Scenario) -> frozenset[str]:
 
 def _visits_again(scenario: Scenario, predictions: Sequence[Prediction]) -> bool:
     """Return True if a backward that must not fail visits a result that an earlier one has visited."""
-    ancestors, through = dict[str, set[str]](), list[str]()
-    for step, prediction in zip(scenario.steps, predictions, strict=True):
-        if isinstance(step, Apply):
-            ancestors[step.name] = {step.name}.union(*(ancestors.get(name, ()) for name in step.arguments))
-        elif isinstance(step, Backward) and not isinstance(prediction, Fails):
-            through += ancestors.get(step.output, ())
-    return len(through) > len(set(through))
+    passing = [at for at, prediction in enumerate(predictions) if not isinstance(prediction, Fails)]
+    starts = [step.output for at, step in scenario.backwards if at in passing]
+    visited = [step.name for output in starts for step in needed(scenario.applications, {output})]
+    return len(visited) > len(set(visited))
 
 
 def _needed_by(step: Step) -> Iterator[str]:
     if type(step) in NEEDED_BY:
         yield NEEDED_BY[type(step)]
     match step:
-        case Backward() | Grad() if step.seed is not None:
+        case kinds.Backward() | kinds.Grad() if step.seed is not None:
             yield "seed"
-        case Write():
+        case kinds.Write():
             yield "in_place" if step.index is None else "in_place_at_index"
-        case EnterMode(mode=mode):
+        case kinds.EnterMode(mode=mode):
             yield mode
-        case ZeroGrad():
+        case kinds.ZeroGrad():
             yield "zero_grad_to_zeros" if step.to_zeros else "zero_grad"
-        case Read(what=what) if what in FLAGS:
+        case kinds.Read(what=what) if what in FLAGS:
             yield f"read_{what}"
-    if isinstance(step, Backward) and step.retain_graph:
+    if isinstance(step, kinds.Backward) and step.retain_graph:
         yield "retain_graph"

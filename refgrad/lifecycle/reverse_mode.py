@@ -6,32 +6,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from refgrad.lifecycle.graph import GraphModel, GraphNode
-from refgrad.lifecycle.predictions import ErrorKind, Fails, Open, Policy, Prediction, Succeeds
-from refgrad.lifecycle.tensors import HookState, TensorState, scales_of, seen_by
-from refgrad.operators.operator import Shape
+from refgrad.lifecycle.graph import GraphNode
+from refgrad.lifecycle.predictions import ErrorKind, Fails, Open, Prediction, Succeeds
+from refgrad.lifecycle.state import HookState, State, TensorState, scales_of, seen_by
 from refgrad.scenario import Backward, Constant, Grad
 
 
-class ReverseMode:
-    """Backward passes over the graph of some tensors. They change the gradients of these and the calls of hooks."""
-
-    def __init__(
-        self,
-        graph: GraphModel,
-        tensors: dict[str, TensorState],
-        hooks: dict[str, HookState],
-        policy: Policy,
-        shapes: dict[str, Shape],
-    ) -> None:
-        """Share the state of a scenario."""
-        self.graph = graph
-        self.tensors = tensors
-        self.hooks = hooks
-        self.policy = policy
-        self.shapes = shapes
-        self.may_be_rescaled = False
-        """True if a hook on an unknown tensor may change gradients."""
+class ReverseMode(State):
+    """The rules of backward passes over the graph. They change the gradients of tensors and the calls of hooks."""
 
     def backward(self, output: TensorState, step: Backward) -> Prediction:
         """Send the seed to the leaves, and return what the step must show."""
@@ -44,10 +26,10 @@ class ReverseMode:
         failure = self.graph.failure(may_visit, must_visit)
         if failure is not None:
             cleared = self.policy.frees in {"always", "connected"} and bool(self.graph.nodes[output.node].freed)
-            self.forget(may_visit, frees=not step.retain_graph)
+            self.forget_gradients(may_visit, frees=not step.retain_graph)
             return Open() if cleared or self.leaf_may_be_computed(may_visit) else failure
         if self.recorded_gradient_may_be_rescaled(may_visit) or self.leaf_may_be_computed(may_visit):
-            self.forget(may_visit, frees=not step.retain_graph)
+            self.forget_gradients(may_visit, frees=not step.retain_graph)
             return Open()
         self.deliver(output, step.seed, may_visit, must_visit, leaves=True)
         if not step.retain_graph:
@@ -64,7 +46,7 @@ class ReverseMode:
         root = leaf.root if leaf.node == leaf.root else None
         may_visit = self.graph.may_reach(output.node)
         if root is None:
-            self.forget(may_visit, frees=False, grad=True)
+            self.forget_gradients(may_visit, frees=False, grad=True)
             return Open()
         between = self.graph.leading_to(root, may_visit)
         must_visit = self.graph.must_reach(output.node)
@@ -74,7 +56,7 @@ class ReverseMode:
         if self.leaf_may_be_computed(may_visit) or (outcome is None and may_be_other):
             outcome = Open()
         if outcome is not None:
-            self.forget(may_visit, frees=False, grad=True)
+            self.forget_gradients(may_visit, frees=False, grad=True)
             return outcome
         self.deliver(output, step.seed, between, must_visit & between, leaves=False)
         return self.graph.derivative(between, root)
@@ -111,7 +93,7 @@ class ReverseMode:
 
         That is so for a hook on an unknown tensor, and for hooks in a backward through a recorded gradient.
         """
-        through = any(name in self.graph.nodes and self.graph.nodes[name].is_gradient for name in may_visit)
+        through = any(map(self.graph.is_gradient, may_visit))
         return self.may_be_rescaled or (through and bool(scales_of(self.hooks.values(), may_visit)))
 
     def deliver(
@@ -146,7 +128,7 @@ class ReverseMode:
         """Return True if the hook is on a leaf that does not currently require grad."""
         return hook.node in self.graph.leaves and all(tensor.node != hook.node for tensor in self.tensors.values())
 
-    def forget(self, names: Collection[str], *, frees: bool, grad: bool = False) -> None:
+    def forget_gradients(self, names: Collection[str], *, frees: bool, grad: bool = False) -> None:
         """Mark as unknown what a backward over these names may have changed."""
         for tensor in self.tensors.values():
             met = tensor.root in names and not grad

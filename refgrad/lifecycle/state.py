@@ -1,17 +1,115 @@
-"""The state of a scenario at its current step: tensors, hooks, modes, and the steps that change flags."""
+"""The state of a scenario at its current step: its tensors, hooks and modes, and what is known of each."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import takewhile
 
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle.functional import FunctionalSteps
 from refgrad.lifecycle.graph import GraphModel, MemoryPieces
-from refgrad.lifecycle.predictions import Fails, Open, Policy, Prediction, Succeeds
-from refgrad.lifecycle.reverse_mode import ReverseMode
-from refgrad.lifecycle.tensors import HookState, TensorState
-from refgrad.scenario import Detach, EnterMode, Read, RequireGrad, RetainGrad, Scenario, StopRequiringGrad, Write
-from refgrad.scenario import Hook as HookStep
+from refgrad.lifecycle.predictions import Contribution, Gradient, NoGradient, Open, Policy, Prediction, Scales
+from refgrad.scenario import Constant, Scenario
+from refgrad.scenario import kinds
 
-CHANGES = Detach | EnterMode | RequireGrad | StopRequiringGrad | Write | HookStep | RetainGrad
+
+@dataclass(slots=True)
+class TensorState:
+    """A tensor: the name of its value in the lowered scenario, and the node that receives its cotangents.
+
+    ``node`` is the name of its node or, if it is a leaf that requires grad, of its ``root``; None for a constant. A
+    root is never dropped, since a leaf that stops requiring grad may start again.
+    """
+
+    name: str
+    value: str
+    memory: int
+    dtype: str
+    node: str | None = None
+    root: str | None = None
+    retains: bool = False
+    view: bool = False
+    may_be_computed: bool = False
+    """True if a write of unknown effect may have made it a computed tensor."""
+    gradient: tuple[Contribution, ...] | None = None
+    certain: bool = True
+    gradient_unknown: bool = False
+
+    @property
+    def is_leaf(self) -> bool:
+        """Return True if the tensor is not the result of a recorded operation."""
+        return self.node is None or self.node == self.root
+
+    def receive(self, contribution: Contribution, *, must: bool, replace: bool = False) -> None:
+        """Add a contribution to the gradient, or ``replace`` the gradient; ``must`` is True if every engine does so."""
+        if replace:
+            self.reset(to_zeros=False)
+        if must:
+            self.certain = True
+        elif self.gradient is None:
+            self.certain = False
+        self.gradient = (*(self.gradient or ()), contribution)
+
+    def reset(self, *, to_zeros: bool) -> None:
+        """Remove the gradient, or set it to zeros if there is one."""
+        if not to_zeros:
+            self.gradient, self.certain, self.gradient_unknown = None, True, False
+        elif self.gradient is not None:
+            self.gradient = ()
+
+    def gradient_prediction(self) -> Prediction:
+        """Return what reading the gradient must show."""
+        if self.gradient_unknown:
+            return Open()
+        if self.gradient is None:
+            return NoGradient(self.name)
+        return Gradient(self.name, self.gradient, certain=self.certain)
+
+
+@dataclass(slots=True)
+class HookState:
+    """A hook on the node of a tensor: its factor, if any, and the contributions that it has received."""
+
+    name: str
+    tensor: str
+    node: str
+    factor: float | None
+    active: bool = True
+    calls: list[Contribution] = field(default_factory=list)
+    calls_unknown: bool = False
+
+
+def scales_of(hooks: Iterable[HookState], may_visit: set[str]) -> Scales:
+    """Return the factors by which hooks multiply the cotangents of the visited names."""
+    scales: dict[str, float] = {}
+    for hook in hooks:
+        if hook.active and hook.factor is not None and hook.node in may_visit:
+            scales[hook.node] = scales.get(hook.node, 1.0) * hook.factor
+    return tuple(sorted(scales.items()))
+
+
+def seen_by(
+    hook: HookState, hooks: Iterable[HookState], may_visit: set[str], output: str, seed: Constant | None
+) -> Contribution:
+    """Return the contribution that a hook receives.
+
+    It is scaled by the hooks before it on the same name, and by all hooks on other names.
+    """
+    earlier = takewhile(lambda other: other is not hook, hooks)
+    elsewhere = [other for other in hooks if other.node != hook.node]
+    return output, seed, scales_of([*(h for h in earlier if h.node == hook.node), *elsewhere], may_visit), hook.node
+
+
+CHANGES = (
+    kinds.Detach
+    | kinds.EnterMode
+    | kinds.RequireGrad
+    | kinds.StopRequiringGrad
+    | kinds.Write
+    | kinds.Hook
+    | kinds.RetainGrad
+)
 
 
 def has_changes(scenario: Scenario) -> bool:
@@ -33,13 +131,14 @@ class State:
         self.unknown: set[str] = set()
         self.regions: list[bool] = [True]
         leaves = {step.name for step in scenario.leaves}
-        read = {step.name for step in scenario.steps if isinstance(step, Read) and step.what == "grad"}
+        read = {step.name for step in scenario.steps if isinstance(step, kinds.Read) and step.what == "grad"}
         self.kept = read - leaves if policy.keeps == "all" else set()
         """Names of computed tensors that keep their gradients by default and whose gradients the scenario reads."""
         self.changes = bool(self.kept) or has_changes(scenario)
-        hooked = {step.tensor for step in scenario.steps if isinstance(step, HookStep)}
-        self.watched = hooked | {s.name for s in scenario.steps if isinstance(s, RetainGrad)} | self.kept
-        self.reverse_mode = ReverseMode(self.graph, self.tensors, self.hooks, policy, self.shapes)
+        hooked = {step.tensor for step in scenario.steps if isinstance(step, kinds.Hook)}
+        self.watched = hooked | {s.name for s in scenario.steps if isinstance(s, kinds.RetainGrad)} | self.kept
+        self.may_be_rescaled = False
+        """True if a hook on an unknown tensor may change gradients."""
 
     @property
     def recording(self) -> bool:
@@ -49,10 +148,6 @@ class State:
     def may_be_constant(self, node: str | None) -> bool:
         """Return True if an engine may treat the result of a node as a constant."""
         return node in self.graph.nodes and self.graph.nodes[node].may_be_constant
-
-    def is_gradient(self, node: str) -> bool:
-        """Return True if a node is a recorded gradient."""
-        return node in self.graph.nodes and self.graph.nodes[node].is_gradient
 
     def forget_unrecorded_views(self) -> None:
         """Mark unrecorded views as unknown that may share memory with a tensor that requires grad."""
@@ -79,58 +174,3 @@ class State:
         if tensor.node is None:
             return self.functional.cut(self.functional.fresh(tensor.name), new)
         return self.functional.changed(tensor.value, new)
-
-
-class FlagRules(State):
-    """The rules of steps that affect the gradient of a tensor, but not its value."""
-
-    def require(self, tensor: TensorState) -> Prediction:
-        """Make a constant require grad."""
-        if self.may_be_constant(tensor.node):
-            self.unknown.add(tensor.name)
-            return Open()
-        if tensor.node is not None:
-            return Succeeds()
-        if tensor.root is None:
-            tensor.root = self.functional.root(tensor.name, self.shapes[tensor.name], tensor.dtype)
-            self.graph.shapes[tensor.root] = self.shapes[tensor.name]
-            self.graph.leaves.add(tensor.root)
-            tensor.value = self.functional.rooted(tensor.name, tensor.value, tensor.root)
-        else:
-            tensor.value = self.functional.changed(tensor.root, tensor.value)
-        tensor.node = tensor.root
-        return Succeeds()
-
-    def stop_requiring(self, tensor: TensorState) -> Prediction:
-        """Make a leaf a constant."""
-        if self.may_be_constant(tensor.node):
-            self.unknown.add(tensor.name)
-            return Open()
-        if not tensor.is_leaf:
-            return Fails("requires-grad-of-non-leaf")
-        if tensor.node is not None:
-            tensor.value = self.functional.cut(self.functional.fresh(tensor.name), tensor.value)
-            tensor.node = None
-        return Succeeds()
-
-    def hook(self, step: HookStep) -> Prediction:
-        """Add a hook to the gradient of a tensor."""
-        tensor = self.tensors[step.tensor]
-        if tensor.node is None:
-            return Fails("hook-on-constant")
-        self.hooks[step.name] = HookState(step.name, step.tensor, tensor.node, step.factor)
-        if self.may_be_constant(tensor.node):
-            self.hooks[step.name].calls_unknown = True
-            self.unknown.add(tensor.name)
-            return Open()
-        return Succeeds()
-
-    def retain(self, tensor: TensorState) -> Prediction:
-        """Make a computed tensor retain its gradient."""
-        if tensor.node is None:
-            return Fails("retain-grad-on-constant")
-        if self.may_be_constant(tensor.node):
-            self.unknown.add(tensor.name)
-            return Open()
-        tensor.retains = tensor.retains or not tensor.is_leaf
-        return Succeeds()

@@ -50,6 +50,7 @@ def promoted(dtypes: Collection[str]) -> str:
 
 
 S = TypeVar("S", bound=Step)
+T = TypeVar("T")
 Start = TypeVar("Start", Backward, Grad)
 
 
@@ -87,9 +88,9 @@ def replaced(steps: Iterable[Step], kind: type[S], change: Callable[[S], Iterabl
     return tuple(chain.from_iterable(change(step) if isinstance(step, kind) else (step,) for step in steps))
 
 
-def spliced(steps: Sequence[Step], at: int, *new: Step) -> tuple[Step, ...]:
-    """Return the steps with the one at an index replaced by any number of steps."""
-    return (*steps[:at], *new, *steps[at + 1 :])
+def spliced(items: Sequence[T], at: int, *new: T) -> tuple[T, ...]:
+    """Return the steps, or other items, with the one at an index replaced by any number of others."""
+    return (*items[:at], *new, *items[at + 1 :])
 
 
 def renamed(steps: Iterable[Step], names: Mapping[str, str]) -> tuple[Step, ...]:
@@ -126,9 +127,8 @@ def with_constants(scenario: Scenario, change: Callable[[Constant], Constant]) -
 def without_gradients_of(scenario: Scenario, leaves: Collection[str]) -> Scenario:
     """Return the scenario in which these leaves do not require grad, and none of their gradients is read."""
     kept = (s for s in scenario.steps if not (isinstance(s, Read) and s.what == "grad" and s.name in leaves))
-    return Scenario(
-        mapped(kept, Leaf, lambda leaf: replace(leaf, requires_grad=False) if leaf.name in leaves else leaf)
-    )
+    changed = mapped(kept, Leaf, lambda leaf: replace(leaf, requires_grad=False) if leaf.name in leaves else leaf)
+    return Scenario(changed)
 
 
 def without_tangents(scenario: Scenario) -> Scenario:

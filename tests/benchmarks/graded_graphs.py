@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation import Profile, SeededChoices, random_scenario
+from refgrad.generation import Choices, Profile, random_scenario
 from refgrad.grading.judging.examination import confront
 from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.lifecycle import Gradient, predict, required_features
@@ -89,15 +89,15 @@ def sound_operators(name: str) -> frozenset[str]:
 def scenario_of(seed: int, condition: Condition, operators: frozenset[str]) -> Scenario:
     """Return the scenario that follows from a seed, a condition and the operators it may use."""
     scenario = random_scenario(seed, replace(condition.profile, operators=operators))
-    return scenario if condition.moved is None else _moved(scenario, condition.moved, SeededChoices(~seed & 2**62 - 1))
+    return scenario if condition.moved is None else _moved(scenario, condition.moved, Choices(~seed & 2**62 - 1))
 
 
-def _moved(scenario: Scenario, exponents: tuple[float, float], choices: SeededChoices) -> Scenario:
+def _moved(scenario: Scenario, exponents: tuple[float, float], choices: Choices) -> Scenario:
     """Return the scenario with every entry of every leaf moved a little, each by another power of ten."""
     return Scenario(tuple(_moved_leaf(s, exponents, choices) if isinstance(s, Leaf) else s for s in scenario.steps))
 
 
-def _moved_leaf(leaf: Leaf, exponents: tuple[float, float], choices: SeededChoices) -> Leaf:
+def _moved_leaf(leaf: Leaf, exponents: tuple[float, float], choices: Choices) -> Leaf:
     array = leaf.value.to_numpy()
     if array.dtype == np.bool_:
         return leaf
@@ -139,7 +139,7 @@ def ratio(observed: Floats, certified: Certified) -> float | None:
     return float(ratios.max()) if ratios.size else None
 
 
-def detected(scenario: Scenario, name: str, exponents: tuple[int, ...], choices: SeededChoices) -> list[Outcome] | None:
+def detected(scenario: Scenario, name: str, exponents: tuple[int, ...], choices: Choices) -> list[Outcome] | None:
     """Put a relative error of each power of ten into one random entry of a gradient: what is the engine's verdict?
 
     None where the scenario sends nothing but zeros to its leaves. An entry that should be zero is never chosen: what an

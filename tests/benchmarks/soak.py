@@ -23,7 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
 
-from refgrad.generation import SeededChoices
+from refgrad.generation import Choices
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from tests.benchmarks.graded_graphs import (
@@ -88,7 +88,7 @@ def run_block(task: tuple[int, Plan]) -> dict[str, Any]:
                 ratios[key][_bin(graded.ratio)] += 1
                 largest[key] = max(largest.get(key, (0.0, seed)), (graded.ratio, seed))
         if seed % plan.inject_every == 0:
-            verdicts = detected(scenario, engines[0], INJECTED, SeededChoices(seed))
+            verdicts = detected(scenario, engines[0], INJECTED, Choices(seed))
             injected += verdicts is not None
             caught.update(e for e, v in zip(INJECTED, verdicts or (), strict=False) if v in {"wrong", "inaccurate"})
     return {

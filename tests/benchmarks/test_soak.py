@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from refgrad.generation import SeededChoices
+from refgrad.generation import Choices
 from refgrad.grading.judging.verdict import Finding
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
@@ -78,7 +78,7 @@ def test_the_ratio_is_error_over_budget() -> None:
 
 
 def test_errors_are_put_into_entries_that_are_not_zero() -> None:
-    assert detected(SQUARE, "refgrad", (-2, -9, -17), SeededChoices(0)) == ["wrong", "inaccurate", "passed"]
+    assert detected(SQUARE, "refgrad", (-2, -9, -17), Choices(0)) == ["wrong", "inaccurate", "passed"]
 
 
 def test_the_reference_engine_is_graded() -> None:

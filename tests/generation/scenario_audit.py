@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.generation import Profile
-from refgrad.generation.draft.admission import MARGIN, distance_to_kink, in_domain, on_limit, well_formed
-from refgrad.generation.profile import LARGEST_SIZE, LARGEST_VALUE
+from refgrad.generation.admission import MARGIN, distance_to_kink, in_domain, on_limit, well_formed
+from refgrad.generation.profile import COUNTS, MAGNITUDES
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
@@ -89,9 +89,9 @@ def _about_values(scenario: Scenario, values: dict[str, Any], profile: Profile) 
         numbers = value[~np.isinf(value)] if name in at_limits else value
         if not np.all(np.isfinite(numbers.astype(float))):
             yield f"{name} is not finite"
-        elif not np.all(np.abs(numbers.astype(float)) <= LARGEST_VALUE):
+        elif not np.all(np.abs(numbers.astype(float)) <= MAGNITUDES["largest_value"]):
             yield f"{name} is too large"
-        if value.ndim > max_rank or value.size > LARGEST_SIZE or (profile.scalars_only and value.ndim):
+        if value.ndim > max_rank or value.size > COUNTS["largest_size"] or (profile.scalars_only and value.ndim):
             yield f"{name} has the shape {value.shape}"
         if value.dtype not in {np.dtype(bool), np.dtype(profile.dtype)}:
             yield f"{name} has the dtype {value.dtype}"
@@ -112,7 +112,7 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
         arrays = [values[name] for name in step.arguments]
         attributes = operator.bind(keywords(step))
         for argument, array in zip(operator.arguments, arrays, strict=False):
-            low, high = operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
+            low, high = operator.samples.get(argument.name, (-MAGNITUDES["largest_value"], MAGNITUDES["largest_value"]))
             stress = rounded(np.array(operator.stress_values.get(argument.name, ()) if alone else ()), profile.dtype)
             inside = (array >= low) & (array <= high) | np.isin(array, stress)
             outside = argument.dtype == "float" and not np.all(inside)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import Profile, operator_scenario, random_scenario
-from refgrad.generation.profile import GRAPH_FAMILIES, GRAPH_SHARE
+from refgrad.generation.profile import GRAPH_FAMILIES, PROBABILITIES
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, Slice
@@ -99,7 +99,7 @@ def test_every_operator_occurs_and_those_that_graphs_need_often() -> None:
     assert set(seen) == set(operator_table())
     often = {name: count for name, count in seen.items() if operator_table()[name].family in GRAPH_FAMILIES}
     assert min(often.values()) >= 4 * COUNT / 20
-    assert GRAPH_SHARE - 0.05 <= sum(often.values()) / seen.total() <= GRAPH_SHARE + 0.05
+    assert sum(often.values()) / seen.total() == pytest.approx(PROBABILITIES["graph_share"], abs=0.05)
 
 
 def test_scenarios_without_entries_are_few() -> None:

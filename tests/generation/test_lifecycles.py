@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from refgrad.generation import find_counterexample, lifecycle_profile, lifecycle_scenario
-from refgrad.generation.shrinking.simplifications import consistent
+from refgrad.generation.simplifications import consistent
 from refgrad.grading.judging.examination import examine
 from refgrad.lifecycle import Fails, Open, predict
 from refgrad.native.adapter import find_adapter

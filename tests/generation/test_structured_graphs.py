@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import Role, structured_graphs
-from refgrad.generation.graphs import DEPTHS, FAN_OUTS, SKIPS
+from refgrad.generation.profile import INTEGERS
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Scenario
 
@@ -24,21 +24,22 @@ def levels(scenario: Scenario) -> dict[str, int]:
 
 
 def test_one_result_is_used_as_often_as_is_said() -> None:
-    for count, scenario in zip(FAN_OUTS, structured_graphs(OPERATORS), strict=False):
+    for count, scenario in zip(INTEGERS["fan_outs"], structured_graphs(OPERATORS), strict=False):
         uses = Counter(name for step in scenario.applications for name in step.arguments)
         assert uses["a1"] == count
         assert max(levels(scenario).values()) <= 12
 
 
 def test_one_result_is_used_again_so_many_levels_later() -> None:
-    scenarios = list(structured_graphs(OPERATORS))[len(FAN_OUTS) : -len(DEPTHS)]
-    for count, scenario in zip(SKIPS, scenarios, strict=True):
+    scenarios = list(structured_graphs(OPERATORS))[len(INTEGERS["fan_outs"]) : -len(INTEGERS["depths"])]
+    for count, scenario in zip(INTEGERS["skips"], scenarios, strict=True):
         later, early = scenario.applications[-1].arguments
         assert levels(scenario)[later] - levels(scenario)[early] == count
 
 
 def test_so_many_diamonds_are_chained() -> None:
-    for count, scenario in zip(DEPTHS, list(structured_graphs(OPERATORS))[-len(DEPTHS) :], strict=True):
+    depths = INTEGERS["depths"]
+    for count, scenario in zip(depths, list(structured_graphs(OPERATORS))[-len(depths) :], strict=True):
         uses = Counter(name for step in scenario.applications for name in set(step.arguments) - {"x"})
         assert list(uses.values()).count(2) == count
 

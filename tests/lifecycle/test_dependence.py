@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import refgrad.engine
-from refgrad.lifecycle.graph import AGREED, Vjp, saves_agree, vjps_of
+from refgrad.lifecycle.graph import AGREED, Vjp, vjps_of
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Apply
@@ -72,8 +72,8 @@ def test_where_all_engines_save_the_same_the_reference_engine_does(name: str) ->
 
 
 def test_only_verified_operators_are_listed_as_saving_the_same() -> None:
-    assert saves_agree(Apply("y", "exp", ("x",)))
-    assert not saves_agree(Apply("y", "relu", ("x",)))
+    assert "exp" in AGREED
+    assert "relu" not in AGREED
 
 
 def test_a_result_that_its_own_rule_reads_is_saved_under_its_name() -> None:

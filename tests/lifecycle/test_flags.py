@@ -6,7 +6,7 @@ import pytest
 
 from refgrad.lifecycle import Fails, Open, Policy, Prediction, Succeeds
 from refgrad.lifecycle.model import Model
-from refgrad.lifecycle.tensors import HookState
+from refgrad.lifecycle.state import HookState
 from refgrad.scenario import Detach, Leaf, parse
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"

@@ -24,8 +24,7 @@ def begun(values: Mapping[str, Any]) -> FunctionalSteps:
         Leaf(name, Constant.of(np.array(value, dtype=float)), requires_grad=True) for name, value in values.items()
     ]
     steps = FunctionalSteps(Scenario(tuple(leaves)))
-    for leaf in leaves:
-        steps.add(leaf)
+    steps.steps += leaves
     return steps
 
 

@@ -134,7 +134,7 @@ def test_what_is_wrong_with_a_seed_is_wrong_whatever_the_graph_is() -> None:
     model = model_after(f"{V}c = exp v\ns = sum v\nenter no_grad\nd = exp v\nleave")
     one, two = Constant("float64", (), bytes(8)), Constant("float64", (2,), bytes(16))
     refused = {
-        (name, seed.shape if seed else None): model.reverse_mode.refused(model.tensors[name], seed)
+        (name, seed.shape if seed else None): model.refused(model.tensors[name], seed)
         for name in ("c", "s", "d")
         for seed in (None, one, two)
     }
@@ -154,19 +154,19 @@ def test_what_is_wrong_with_a_seed_is_wrong_whatever_the_graph_is() -> None:
 def test_a_leaf_that_stopped_is_frozen_for_its_hooks() -> None:
     hooked = f"{X}l = exp x\nhook h on x observe\nhook g on l observe\n"
     model, frozen = model_after(hooked), model_after(f"{hooked}stop requiring grad x")
-    assert [model.reverse_mode.is_frozen(model.hooks[name]) for name in "hg"] == [False, False]
-    assert [frozen.reverse_mode.is_frozen(frozen.hooks[name]) for name in "hg"] == [True, False]
+    assert [model.is_frozen(model.hooks[name]) for name in "hg"] == [False, False]
+    assert [frozen.is_frozen(frozen.hooks[name]) for name in "hg"] == [True, False]
 
 
 def test_a_change_of_requires_grad_is_noticed_in_the_nodes_that_used_the_tensor() -> None:
     model = model_after(f"{X}{Y}a = multiply x y\nb = exp x\nstop requiring grad y")
-    assert model.reverse_mode.requires_grad_changed({"a", "b", "x"})
-    assert not model.reverse_mode.requires_grad_changed({"b", "x"})
+    assert model.requires_grad_changed({"a", "b", "x"})
+    assert not model.requires_grad_changed({"b", "x"})
 
 
 def test_forgetting_a_backward_leaves_unknown_what_it_met_and_nothing_else() -> None:
     model = model_after(f"{X}{Y}a = exp x\nretain grad a\nb = exp y\nhook h on a observe\nhook g on b observe")
-    model.reverse_mode.forget({"a", "x"}, frees=True)
+    model.forget_gradients({"a", "x"}, frees=True)
     assert {name: tensor.gradient_unknown for name, tensor in model.tensors.items()} == {
         "x": True, "y": False, "a": True, "b": False,
     }  # fmt: skip
@@ -176,7 +176,7 @@ def test_forgetting_a_backward_leaves_unknown_what_it_met_and_nothing_else() -> 
 
 def test_a_hook_of_which_nothing_is_known_may_rescale_every_later_gradient() -> None:
     model = model_after(f"{X}l = mean x\nh = grad l x\nhook g on h observe\nhook f on h scale 0x1p+1\na = exp x")
-    assert model.reverse_mode.may_be_rescaled
+    assert model.may_be_rescaled
     assert (
         last(f"{X}l = mean x\nh = grad l x\nhook g on h observe\nhook f on h scale 0x1p+1\na = exp x\nbackward a")
         == Open()

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation import Profile, SeededChoices, random_scenario
+from refgrad.generation import Choices, Profile, random_scenario
 from refgrad.oracles import Certified, CertifiedOracle
 from refgrad.scenario import Constant, Scenario
 from tests.oracles.cross_checks.finite_differences import Difference, finite_differences
@@ -101,7 +101,7 @@ def _compared(certified: Certified, difference: Difference) -> Comparison:
 
 def random_profile(seed: int) -> Profile:
     """Return a profile with one backward: short or long, of any rank, now and then with operators on their edges."""
-    choices = SeededChoices(seed)
+    choices = Choices(seed)
     return Profile(
         length=choices.choice([(1, 3), (1, 20), (10, 40)]),
         max_rank=choices.integer(0, 4),

@@ -1,42 +1,22 @@
-"""Validation of attribute values, by the attribute's type.
+"""Validation of attribute values: one function for each attribute type for which NumPy's functions accept too much.
 
-NumPy's functions accept more: indices from the end that libraries reject, axes modulo the rank, lengths below -1.
+They also accept indices from the end that libraries reject, axes modulo the rank, and lengths below -1.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
-from refgrad.generation.attributes.rules import Site
-from refgrad.operators import Attribute, Operator
+from refgrad.generation.attributes.choosing import Site
+from refgrad.operators import Attribute
 from refgrad.operators.operator import Shape
 from refgrad.operators.structures import numpy_index
-from refgrad.operators.table import AttributeType
-
-Acceptance: TypeAlias = Callable[[Any, Site, Attribute], bool]
 
 PAIR: Final = 2
-
-
-def accepts(operator: Operator, shapes: tuple[Shape, ...], attributes: Mapping[str, Any]) -> bool:
-    """Return True if all attributes have valid values for the shapes of the operands.
-
-    ``attributes`` have their defaults filled in.
-    """
-    site = Site(operator, shapes, attributes)
-    axis_first = sorted(operator.attributes, key=lambda attribute: attribute.name != "axis")
-    return all(_accepted(attributes[attribute.name], site, attribute) for attribute in axis_first)
-
-
-def _accepted(value: Any, site: Site, attribute: Attribute) -> bool:
-    acceptance = ACCEPTANCES.get(attribute.type)
-    return acceptance is None or acceptance(value, site, attribute)
 
 
 def _exist(axes: Any, rank: int) -> bool:
@@ -45,104 +25,118 @@ def _exist(axes: Any, rank: int) -> bool:
     return all(-rank <= axis < rank for axis in given) and len({axis % rank for axis in given}) == len(given)
 
 
-def _scalar_axis(value: Any, site: Site, _attribute: Attribute) -> bool:
-    return _exist(value, max(1, len(site.shape)))
+def existing_axes(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True for axes, or one axis, of the first operand."""
+    return _exist(value, site.rank)
 
 
-def _flat_axis(value: Any, site: Site, _attribute: Attribute) -> bool:
-    return value is None or _exist(value, len(site.shape))
+def scalar_axis(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True for an axis of the first operand. A scalar has the axes of a vector."""
+    return _exist(value, max(1, site.rank))
 
 
-def _new_axis(value: Any, site: Site, _attribute: Attribute) -> bool:
-    return _exist(value, len(site.shape) + 1)
+def flat_axis(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True for None and for an axis."""
+    return value is None or _exist(value, site.rank)
 
 
-def _axes(value: Any, site: Site, _attribute: Attribute) -> bool:
+def axes(value: Any, site: Site, _attribute: Attribute) -> bool:
     """Return True for None, which is every axis, and for valid axes. Libraries disagree about an empty tuple."""
-    return value is None or (value != () and _exist(value, len(site.shape)))
+    return value is None or (value != () and _exist(value, site.rank))
 
 
-def _some_axes(value: Any, site: Site, _attribute: Attribute) -> bool:
-    return _exist(value, len(site.shape))
+def new_axis(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True for an axis of a result that has one axis more than the first operand."""
+    return _exist(value, site.rank + 1)
 
 
-def _pair(value: Any, site: Site, _attribute: Attribute) -> bool:
-    return len(value) == PAIR and _exist(value, len(site.shape))
+def axis_pair(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True for two axes."""
+    return len(value) == PAIR and _exist(value, site.rank)
 
 
-def _new_pair(value: Any, site: Site, _attribute: Attribute) -> bool:
-    return len(value) == PAIR and _exist(value, len(site.shape) + 1)
+def new_axis_pair(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True for two axes of a result that has one axis more than the first operand."""
+    return len(value) == PAIR and _exist(value, site.rank + 1)
 
 
-def _number(value: Any, _site: Site, attribute: Attribute) -> bool:
+def in_bounds(value: Any, _site: Site, attribute: Attribute) -> bool:
+    """Return True for a number between the bounds of the attribute."""
     low, high = attribute.bounds
     return bool(low <= value <= high)
 
 
-def _increasing(_value: Any, site: Site, attribute: Attribute) -> bool:
+def increasing(_value: Any, site: Site, attribute: Attribute) -> bool:
     """Return True if all attributes of this type, which are limits, increase."""
     limits = [site.chosen[other.name] for other in site.operator.attributes if other.type == attribute.type]
     return all(lower < upper for lower, upper in itertools.pairwise(limits))
 
 
-def _option(value: Any, _site: Site, attribute: Attribute) -> bool:
+def option(value: Any, _site: Site, attribute: Attribute) -> bool:
+    """Return True for one of the options of the attribute."""
     return value in attribute.options
 
 
-def _inferable(value: Any, _site: Site, _attribute: Attribute) -> bool:
+def inferable(value: Any, _site: Site, _attribute: Attribute) -> bool:
     """Return True if all lengths are given, except that one may be -1."""
     return all(length >= -1 for length in value) and value.count(-1) <= 1
 
 
-def _expanded(value: Any, site: Site, _attribute: Attribute) -> bool:
+def expanded(value: Any, site: Site, _attribute: Attribute) -> bool:
     """Return True if all lengths are given, except that those of existing axes may be -1."""
-    new = len(value) - len(site.shape)
-    return all(length >= (0 if place < new else -1) for place, length in enumerate(value))
+    new = len(value) - site.rank
+    return all(length >= (0 if axis < new else -1) for axis, length in enumerate(value))
 
 
-def _readable(value: Any, site: Site, _attribute: Attribute) -> bool:
+def readable(value: Any, site: Site, _attribute: Attribute) -> bool:
     """Return True if the index reads an array of the first operand's shape from one of this shape."""
     read: Shape = np.empty(value)[numpy_index(site.of_type("index"))].shape
     return read == site.shape
 
 
-def _index(value: Any, _site: Site, _attribute: Attribute) -> bool:
+def index(value: Any, _site: Site, _attribute: Attribute) -> bool:
     """Return True unless an index has both integers and arrays: libraries then disagree about the order of axes."""
     integers = any(isinstance(item, int) for item in value)
     return not (integers and any(isinstance(item, tuple) for item in value))
 
 
-def _shifts(value: Any, site: Site, _attribute: Attribute) -> bool:
+def shifts(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True for a shift of each axis, or one of a single axis."""
     axis = site.chosen["axis"]
     return isinstance(value, tuple) == isinstance(axis, tuple) and np.shape(value) == np.shape(axis or 0)
 
 
-def _widths(value: Any, site: Site, attribute: Attribute) -> bool:
-    widths = all(len(pair) == PAIR and all(_number(width, site, attribute) for width in pair) for pair in value)
-    return widths and len(value) == len(site.shape)
+def widths(value: Any, site: Site, attribute: Attribute) -> bool:
+    """Return True for two widths within bounds for each axis."""
+    within = all(len(pair) == PAIR and all(in_bounds(width, site, attribute) for width in pair) for pair in value)
+    return within and len(value) == site.rank
 
 
-def _counts(value: Any, site: Site, _attribute: Attribute) -> bool:
-    return len(value) == site.length and all(count >= 0 for count in value)
+def counts(value: Any, site: Site, attribute: Attribute) -> bool:
+    """Return True for a count for each entry of the axis."""
+    return len(value) == site.length and not_negative(value, site, attribute)
 
 
-def _repeats(value: Any, _site: Site, _attribute: Attribute) -> bool:
+def not_negative(value: Any, _site: Site, _attribute: Attribute) -> bool:
+    """Return True if no number is negative."""
     return all(count >= 0 for count in value)
 
 
-def _points(value: Any, _site: Site, _attribute: Attribute) -> bool:
-    return all(point >= 0 for point in value) and list(value) == sorted(value)
+def points(value: Any, site: Site, attribute: Attribute) -> bool:
+    """Return True for sorted positions."""
+    return not_negative(value, site, attribute) and list(value) == sorted(value)
 
 
-def _places(value: Any, site: Site, attribute: Attribute) -> bool:
+def places(value: Any, site: Site, attribute: Attribute) -> bool:
     """Return True if indices lie in the axis, and, if the options require it, are not negative or distinct by line."""
-    rank = max(1, len(site.shape))
+    rank = max(1, site.rank)
     indices, axis = np.asarray(value, dtype=int), site.chosen["axis"] % rank
     lines = np.moveaxis(indices, axis, -1) if indices.ndim == rank else indices
     return _indices_of(lines, (site.shape or (1,))[axis], attribute)
 
 
-def _rows(value: Any, site: Site, attribute: Attribute) -> bool:
+def rows(value: Any, site: Site, attribute: Attribute) -> bool:
+    """Return True if indices lie in the axis, and, if the options require it, are not negative or distinct."""
     axis = site.chosen["axis"]
     return _indices_of(np.asarray(value, dtype=int), (site.shape or (1,))[axis], attribute)
 
@@ -157,13 +151,14 @@ def _distinct(lines: np.ndarray[Any, np.dtype[Any]], length: int) -> bool:
     return bool(np.all(np.diff(np.sort(lines % max(1, length), axis=-1), axis=-1)))
 
 
-def _flat_places(value: Any, site: Site, _attribute: Attribute) -> bool:
+def flat_places(value: Any, site: Site, _attribute: Attribute) -> bool:
+    """Return True if indices into all entries exist, and are distinct unless they accumulate."""
     size, indices = math.prod(site.shape), np.asarray(value, dtype=int)
     inside = bool(np.all((indices >= -size) & (indices < size)))
     return inside and (bool(site.chosen.get("accumulate", True)) or _distinct(indices, size))
 
 
-def _mask(value: Any, site: Site, attribute: Attribute) -> bool:
+def mask(value: Any, site: Site, attribute: Attribute) -> bool:
     """Return True if the shape is of the kind in the options. Nested tuples without entries do not determine theirs."""
     shape: Shape = np.shape(value)
     if 0 in shape:
@@ -172,43 +167,9 @@ def _mask(value: Any, site: Site, attribute: Attribute) -> bool:
         case "leading":
             return site.shape[: len(shape)] == shape
         case "stretching":
-            return len(shape) <= len(site.shape) and _stretches(shape, site.shape[len(site.shape) - len(shape) :])
+            return len(shape) <= site.rank and _stretches(shape, site.shape[site.rank - len(shape) :])
     return len(shape) == 1 and shape[0] <= site.length
 
 
 def _stretches(shape: Shape, result: Shape) -> bool:
-    return all(length in {1, wanted} for length, wanted in zip(shape, result, strict=True))
-
-
-ACCEPTANCES: Final[Mapping[AttributeType, Acceptance]] = MappingProxyType({
-    "axis": _some_axes,
-    "scalar_axis": _scalar_axis,
-    "flat_axis": _flat_axis,
-    "new_axis": _new_axis,
-    "unit_axis": _some_axes,
-    "axes": _axes,
-    "axis_list": _some_axes,
-    "matching_axes": _some_axes,
-    "axis_pair": _pair,
-    "new_axis_pair": _new_pair,
-    "int": _number,
-    "real": _number,
-    "float": _increasing,
-    "option": _option,
-    "shape": _inferable,
-    "factors": _inferable,
-    "expanded_shape": _expanded,
-    "any_shape": _readable,
-    "index": _index,
-    "writing_index": _index,
-    "shifts": _shifts,
-    "pad_width": _widths,
-    "counts": _counts,
-    "repeats": _repeats,
-    "points": _points,
-    "places": _places,
-    "rows": _rows,
-    "flat_places": _flat_places,
-    "mask": _mask,
-})
-"""Validation of each type for which NumPy's functions accept more than libraries do."""
+    return all(length in {1, other} for length, other in zip(shape, result, strict=True))

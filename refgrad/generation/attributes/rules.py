@@ -1,89 +1,92 @@
-"""Random values of attributes, given the shapes of the operands: one rule for each attribute type."""
+"""The attribute types: how a value is chosen, which values are valid, and which are simpler."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from refgrad.generation.attributes.placement import (
-    MASK_SHAPES,
-    MOST,
-    NEGATIVE,
-    amounts,
-    choose_index,
-    choose_indices,
-    choose_inverse,
-    kept_lengths,
-    nested,
-    one_axis,
-    places,
-    points,
-    shifts,
-    shuffled,
-    some_axes,
-    spelled,
-    widths,
-    writing_index,
-)
-from refgrad.generation.profile import STANDARD, Choices, Profile
-from refgrad.operators import Attribute, Operator
+from refgrad.generation.attributes import acceptance, choosing, simplification
+from refgrad.generation.attributes.choosing import Site
+from refgrad.generation.attributes.simplification import Simpler, entries, one_of, shortened
+from refgrad.generation.profile import Choices, Profile
+from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
 from refgrad.operators.table import AttributeType
-from refgrad.scenario import AttributeValue
+from refgrad.scenario import Apply, AttributeValue
 
-OMITTED: Final = 0.5
-"""Probability that an attribute that has its default value is omitted."""
-
-DEFAULT_RANGE: Final = (-3.0, 3.0)
-"""Range of numbers for an operator that declares no sample range."""
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The data that the values of an attribute depend on: operator, shapes of the operands, and other attributes.
-
-    ``chosen`` holds the values of at least those attributes that come before it in the operator's row.
-    """
-
-    operator: Operator
-    shapes: tuple[Shape, ...]
-    chosen: Mapping[str, Any]
-    profile: Profile = STANDARD
-
-    @property
-    def shape(self) -> Shape:
-        """Shape of the first operand."""
-        return self.shapes[0]
-
-    @property
-    def length(self) -> int:
-        """Length of the chosen axis, or the number of entries without one."""
-        axis = self.chosen.get("axis")
-        return math.prod(self.shape) if axis is None or not self.shape else self.shape[axis]
-
-    def of_type(self, kind: AttributeType) -> Any:
-        """Return the value that was chosen for the first attribute of a type, or None."""
-        names = [attribute.name for attribute in self.operator.attributes if attribute.type == kind]
-        return self.chosen.get(names[0]) if names else None
-
-
-Chooser: TypeAlias = Callable[[Choices, Site, Attribute], AttributeValue]
+Attributes: TypeAlias = tuple[tuple[str, AttributeValue], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeRule:
     """A rule for attributes of one type.
 
-    ``choose`` returns a value. ``admits`` returns True if there is one for a first operand of a shape, and ``adapt``
-    returns a similar shape for which there is one.
+    ``choose`` returns a value, ``simpler`` yields values that are simpler than a given one, and ``accepts`` returns
+    True if a value is valid for the shapes of the operands. There are values for a first operand of a shape with at
+    least ``rank`` axes if ``suits`` returns True; ``adapt`` returns a similar shape for which there are.
     """
 
-    choose: Chooser
-    admits: Callable[[Shape], bool] = lambda _: True
-    adapt: Callable[[Shape], Shape] = lambda shape: shape
+    choose: Callable[[Choices, Site, Attribute], AttributeValue]
+    simpler: Simpler
+    accepts: Callable[[Any, Site, Attribute], bool] = lambda _value, _site, _attribute: True
+    rank: int = 0
+    suits: Callable[[Shape], bool] = lambda _: True
+    adapt: Callable[[Shape, int], Shape] = lambda shape, rank: (*shape, 2, 3)[:rank]
+
+    def admits(self, shape: Shape) -> bool:
+        """Return True if there is a value for a first operand of this shape."""
+        return len(shape) >= self.rank and self.suits(shape)
+
+    def adapted(self, shape: Shape) -> Shape:
+        """Return this shape or one close to it for which there is a value."""
+        return shape if self.admits(shape) else self.adapt(shape, self.rank)
+
+
+ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType({
+    "axis": AttributeRule(choosing.axis, simplification.axis, acceptance.existing_axes, rank=1),
+    "new_axis": AttributeRule(choosing.new_axis, simplification.axis, acceptance.new_axis),
+    "unit_axis": AttributeRule(
+        choosing.unit_axis, simplification.axis, acceptance.existing_axes,
+        suits=lambda shape: 1 in shape, adapt=lambda shape, _: (*shape[:-1], 1),
+    ),
+    "axes": AttributeRule(choosing.axes, simplification.axes, acceptance.axes),
+    "flat_axis": AttributeRule(choosing.flat_axis, simplification.flat_axis, acceptance.flat_axis),
+    "scalar_axis": AttributeRule(choosing.scalar_axis, simplification.axis, acceptance.scalar_axis),
+    "axis_list": AttributeRule(choosing.axis_list, simplification.axis_list, acceptance.existing_axes, rank=1),
+    "matching_axes": AttributeRule(choosing.matching_axes, simplification.axis_list, acceptance.existing_axes, rank=1),
+    "axis_pair": AttributeRule(choosing.axis_pair, one_of(((0, 1), (1, 0))), acceptance.axis_pair, rank=2),
+    "new_axis_pair": AttributeRule(choosing.new_axis_pair, one_of(((0, 1), (1, 0))), acceptance.new_axis_pair, rank=1),
+    "permutation": AttributeRule(choosing.permutation, simplification.permutation),
+    "bool": AttributeRule(choosing.truth, one_of((False,))),
+    "int": AttributeRule(choosing.from_bounds, one_of((0, 1, -1, 2)), acceptance.in_bounds),
+    "real": AttributeRule(choosing.real, simplification.number, acceptance.in_bounds),
+    "float": AttributeRule(choosing.increasing, simplification.number, acceptance.increasing),
+    "option": AttributeRule(choosing.option, one_of(()), acceptance.option),
+    "shape": AttributeRule(choosing.shape, simplification.shape, acceptance.inferable),
+    "factors": AttributeRule(choosing.factors, simplification.lengths, acceptance.inferable, rank=1),
+    "broadcast_shape": AttributeRule(choosing.broadcast_shape, simplification.lengths),
+    "expanded_shape": AttributeRule(choosing.expanded_shape, simplification.lengths, acceptance.expanded),
+    "any_shape": AttributeRule(choosing.any_shape, simplification.lengths, acceptance.readable),
+    "shifts": AttributeRule(choosing.shifts, entries((1, 0, -1)), acceptance.shifts),
+    "pad_width": AttributeRule(choosing.widths, entries((0, 1)), acceptance.widths),
+    "repeats": AttributeRule(choosing.repeats, entries((1, 2, 0)), acceptance.not_negative),
+    "counts": AttributeRule(choosing.counts, entries((1, 2, 0)), acceptance.counts),
+    "points": AttributeRule(choosing.points, entries((1, 0)), acceptance.points),
+    "position": AttributeRule(choosing.position, one_of((0, -1, 1))),
+    "index": AttributeRule(choosing.index, simplification.index, acceptance.index, rank=1),
+    "writing_index": AttributeRule(choosing.writing_index, simplification.index, acceptance.index, rank=1),
+    "indices": AttributeRule(choosing.indices, simplification.indices, rank=1),
+    "classes": AttributeRule(
+        choosing.classes, simplification.classes, rank=1,
+        suits=lambda shape: shape[min(1, len(shape) - 1)] > 0, adapt=lambda _shape, _rank: (2,),
+    ),
+    "places": AttributeRule(choosing.places, entries((0, 1)), acceptance.places),
+    "rows": AttributeRule(choosing.rows, entries((0, 1)), acceptance.rows),
+    "flat_places": AttributeRule(choosing.flat_places, entries((0, 1)), acceptance.flat_places),
+    "mask": AttributeRule(choosing.mask, entries((True,)), acceptance.mask),
+})  # fmt: skip
 
 
 def choose_attributes(
@@ -99,7 +102,7 @@ def choose_attributes(
     return {
         attribute.name: chosen[attribute.name]
         for attribute in operator.attributes
-        if not (chosen[attribute.name] == attribute.default and choices.boolean(OMITTED))
+        if not (chosen[attribute.name] == attribute.default and choices.happens("omitted_default"))
     }
 
 
@@ -111,251 +114,44 @@ def admits(operator: Operator, shape: Shape) -> bool:
 def adapted(operator: Operator, shape: Shape) -> Shape:
     """Return a shape close to this one for which the operator's attributes have a value."""
     for attribute in operator.attributes:
-        rule = ATTRIBUTE_RULES[attribute.type]
-        shape = shape if rule.admits(shape) else rule.adapt(shape)
+        shape = ATTRIBUTE_RULES[attribute.type].adapted(shape)
     return shape
 
 
-def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
-    """Return the axes along which arrays of these shapes can be joined: all other axes agree."""
-    first = shapes[0]
-    if any(len(shape) != len(first) for shape in shapes):
-        return []
-    differing = {
-        axis for shape in shapes for axis, pair in enumerate(zip(first, shape, strict=True)) if pair[0] != pair[1]
-    }
-    return [axis for axis in range(len(first)) if differing <= {axis}]
+def accepts(operator: Operator, shapes: tuple[Shape, ...], attributes: Mapping[str, Any]) -> bool:
+    """Return True if all attributes have valid values for the shapes of the operands.
+
+    ``attributes`` have their defaults filled in.
+    """
+    site = Site(operator, shapes, attributes)
+    axis_first = sorted(operator.attributes, key=lambda attribute: attribute.name != "axis")
+    return all(ATTRIBUTE_RULES[each.type].accepts(attributes[each.name], site, each) for each in axis_first)
 
 
-def _axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
-    return spelled(choices, choices.choice(differing_axes(site.shapes)), len(site.shape))
+def simpler_attributes(step: Apply) -> Iterator[Attributes]:
+    """Yield simpler attributes: all in their simplest form, then with one simplified at a time."""
+    given = dict(step.attributes)
+    declared = [attribute for attribute in operator_table()[step.operator].attributes if attribute.name in given]
+    plainest = dict(given)
+    for attribute in declared:
+        if attribute.required:
+            simpler = ATTRIBUTE_RULES[attribute.type].simpler(given[attribute.name])
+            plainest[attribute.name] = next(simpler, given[attribute.name])
+        else:
+            del plainest[attribute.name]
+    if plainest != given:
+        yield tuple(plainest.items())
+    for attribute in declared:
+        if not attribute.required:
+            yield tuple((name, value) for name, value in given.items() if name != attribute.name)
+        for each in ATTRIBUTE_RULES[attribute.type].simpler(given[attribute.name]):
+            yield tuple((given | {attribute.name: each}).items())
 
 
-def _new_axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
-    rank = len(site.shape) + 1
-    return spelled(choices, choices.integer(0, rank - 1), rank)
-
-
-def _unit_axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
-    axes = [axis for axis, length in enumerate(site.shape) if length == 1]
-    return spelled(choices, choices.choice(axes), len(site.shape))
-
-
-def _axes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    """Return None for all axes, or an axis, or some axes in any order."""
-    rank = len(site.shape)
-    if rank == 0 or choices.boolean(0.3):
-        return None
-    if choices.boolean(0.4):
-        return spelled(choices, choices.integer(0, rank - 1), rank)
-    axes = shuffled(choices, rank, rank)[: choices.integer(1, rank)]
-    return tuple(spelled(choices, axis, rank) for axis in axes)
-
-
-def _bool(choices: Choices, _site: Site, _attribute: Attribute) -> bool:
-    return choices.boolean(0.5)
-
-
-def _float(choices: Choices, site: Site, attribute: Attribute) -> float:
-    """Return a number from the attribute's own part of the sample range, so that those of an operator increase."""
-    names = [other.name for other in site.operator.attributes if other.type == attribute.type]
-    low, high = next(iter(site.operator.samples.values()), DEFAULT_RANGE)
-    width, place = (high - low) / len(names), names.index(attribute.name)
-    return choices.decimals(low + width * (place + 0.1), low + width * (place + 0.9), 1)[0]
-
-
-def _shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
-    """Return a factorization of the number of entries, one factor of which may be left to be inferred."""
-    return _perhaps_inferred(choices, _factorization(choices, math.prod(site.shape), site.profile.max_rank))
-
-
-def _factors(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    return _perhaps_inferred(choices, _factorization(choices, site.length, 3) or (1,))
-
-
-def _perhaps_inferred(choices: Choices, lengths: Shape) -> Shape:
-    """Return the lengths, perhaps with -1 for one of them, which is then inferred from the others."""
-    if not lengths or 0 in lengths or not choices.boolean(NEGATIVE):
-        return lengths
-    place = choices.integer(0, len(lengths) - 1)
-    return (*lengths[:place], -1, *lengths[place + 1 :])
-
-
-def _factorization(choices: Choices, size: int, max_rank: int) -> Shape:
-    if size == 0:
-        lengths = [choices.choice((2, 1, 0, 3)) for _ in range(choices.integer(0, max(max_rank, 1) - 1))]
-        lengths.insert(choices.integer(0, len(lengths)), 0)
-        return tuple(lengths)
-    factors: list[int] = []
-    while size > 1 and len(factors) < max_rank - 1 and choices.boolean(0.6):
-        factors.append(choices.choice([n for n in range(1, size + 1) if size % n == 0]))
-        size //= factors[-1]
-    if size == 1 and (len(factors) == max_rank or not choices.boolean(0.3)):
-        return tuple(factors)
-    return (*factors, size)
-
-
-def _permutation(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    rank = len(site.shape)
-    if choices.boolean(0.2):
-        return None
-    if rank > 2 and choices.boolean(0.4):  # noqa: PLR2004 (the cycles of two axes are their own inverses)
-        start = choices.integer(1, rank - 1)
-        return tuple(spelled(choices, (start + place) % rank, rank) for place in range(rank))
-    return tuple(spelled(choices, axis, rank) for axis in shuffled(choices, rank, rank))
-
-
-def _index(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    """Return an index into the first operand, or, after a chosen ``any_shape``, one that reads it from that shape."""
-    larger = site.of_type("any_shape")
-    return choose_index(choices, site.shape) if larger is None else choose_inverse(choices, larger, site.shape)
-
-
-def _any_shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
-    """Return a shape from which an index can read the first operand: some axes longer, perhaps one axis more."""
-    lead = [choices.choice((2, 1, 3))] if len(site.shape) < site.profile.max_rank and choices.boolean(0.3) else []
-    return (*lead, *(length + choices.integer(0, 2) for length in site.shape))
-
-
-def _indices(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    length = site.shape[site.of_type("axis") or 0]
-    return choose_indices(choices, length, max(0, site.profile.max_rank - len(site.shape) + 1))
-
-
-def _classes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    """Return a class for every entry of the axes other than that of classes, which is the second or the only one."""
-    axis = 1 if len(site.shape) > 1 else 0
-    length = site.shape[axis]
-    return nested((*site.shape[:axis], *site.shape[axis + 1 :]), lambda: choices.integer(0, length - 1))
-
-
-def stretched(choices: Choices, shape: Shape, profile: Profile) -> Shape:
-    """Return a shape to which this one broadcasts: axes of length one stretched, axes added in front."""
-    lead = [
-        choices.choice(profile.dimensions) for _ in range(choices.integer(0, max(0, profile.max_rank - len(shape))))
-    ]
-    rest = [choices.choice(profile.dimensions) if length == 1 and choices.boolean(0.7) else length for length in shape]
-    return tuple(rest if math.prod(lead + rest) > profile.largest_size else lead + rest)
-
-
-def _with_unit_axis(shape: Shape) -> Shape:
-    return (*shape[:-1], 1)
-
-
-def _has_classes(shape: Shape) -> bool:
-    return len(shape) > 0 and shape[min(1, len(shape) - 1)] > 0
-
-
-def _flat_axis(choices: Choices, site: Site, _attribute: Attribute) -> int | None:
-    return None if not site.shape or choices.boolean(NEGATIVE) else one_axis(choices, len(site.shape))
-
-
-def _axis_list(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    axes = some_axes(choices, len(site.shape))
-    return axes[0] if len(axes) == 1 and choices.boolean(0.5) else axes
-
-
-def _matching_axes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    others = site.of_type("axis_list")
-    if isinstance(others, tuple):
-        return some_axes(choices, len(site.shape), len(others))
-    return one_axis(choices, len(site.shape))
-
-
-def _position(choices: Choices, site: Site, _attribute: Attribute) -> int:
-    return choices.integer(-site.length, site.length - 1) if site.length else 0
-
-
-def _places(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
-    return places(choices, site.shapes, site.chosen["axis"], attribute.options)
-
-
-def _rows(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
-    axis, shapes = site.chosen["axis"], [shape or (1,) for shape in site.shapes]
-    count = shapes[1][axis] if len(shapes) > 1 else choices.integer(min(1, site.length), MOST)
-    return places(choices, [(shapes[0][axis],), (count,)], 0, attribute.options)
-
-
-def _flat_places(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
-    """Return an index into all entries for each entry of the last operand, distinct ones unless they accumulate."""
-    size, count = math.prod(site.shape), math.prod(site.shapes[-1])
-    if not size:
-        return ()
-    if site.chosen.get("accumulate", True):
-        indices = [choices.integer(0, size - 1) for _ in range(count)]
-    else:
-        free = list(range(size))
-        indices = [free.pop(choices.integer(0, len(free) - 1)) for _ in range(min(count, size))]
-    return tuple(spelled(choices, i, size) for i in indices)
-
-
-def _mask(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
-    shape = MASK_SHAPES[attribute.options[0]](choices, site.shape, site.chosen.get("axis"))
-    return nested(shape, lambda: choices.boolean(0.6))
-
-
-def _has_two_axes(shape: Shape) -> bool:
-    return len(shape) > 1
-
-
-def _with_two_axes(shape: Shape) -> Shape:
-    return (*shape, 2, 3)[:2]
-
-
-def _has_axis(shape: Shape) -> bool:
-    return len(shape) > 0
-
-
-def _with_axis(_shape: Shape) -> Shape:
-    return (2,)
-
-
-ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType({
-    "axis": AttributeRule(_axis, _has_axis, _with_axis),
-    "new_axis": AttributeRule(_new_axis),
-    "unit_axis": AttributeRule(_unit_axis, lambda shape: 1 in shape, _with_unit_axis),
-    "axes": AttributeRule(_axes),
-    "bool": AttributeRule(_bool),
-    "float": AttributeRule(_float),
-    "shape": AttributeRule(_shape),
-    "broadcast_shape": AttributeRule(lambda choices, site, _attribute: stretched(choices, site.shape, site.profile)),
-    "any_shape": AttributeRule(_any_shape),
-    "permutation": AttributeRule(_permutation),
-    "index": AttributeRule(_index, _has_axis, _with_axis),
-    "indices": AttributeRule(_indices, _has_axis, _with_axis),
-    "classes": AttributeRule(_classes, _has_classes, _with_axis),
-    "int": AttributeRule(lambda choices, _site, attribute: choices.integer(*map(int, attribute.bounds))),
-    "real": AttributeRule(lambda choices, _site, attribute: choices.decimals(*attribute.bounds, 1)[0]),
-    "option": AttributeRule(lambda choices, _site, attribute: choices.choice(attribute.options)),
-    "factors": AttributeRule(_factors, _has_axis, _with_axis),
-    "expanded_shape": AttributeRule(
-        lambda choices, site, _attribute: kept_lengths(
-            choices, stretched(choices, site.shape, site.profile), site.shape
-        )
-    ),
-    "flat_axis": AttributeRule(_flat_axis),
-    "scalar_axis": AttributeRule(lambda choices, site, _attribute: one_axis(choices, len(site.shape))),
-    "axis_list": AttributeRule(_axis_list, _has_axis, _with_axis),
-    "matching_axes": AttributeRule(_matching_axes, _has_axis, _with_axis),
-    "axis_pair": AttributeRule(
-        lambda choices, site, _attribute: some_axes(choices, len(site.shape), 2), _has_two_axes, _with_two_axes
-    ),
-    "new_axis_pair": AttributeRule(
-        lambda choices, site, _attribute: some_axes(choices, len(site.shape) + 1, 2), _has_axis, _with_axis
-    ),
-    "shifts": AttributeRule(lambda choices, site, _attribute: shifts(choices, site.chosen["axis"])),
-    "pad_width": AttributeRule(lambda choices, site, attribute: widths(choices, site.shape, attribute.bounds)),
-    "repeats": AttributeRule(
-        lambda choices, site, _attribute: amounts(choices, choices.integer(0, site.profile.max_rank))
-    ),
-    "counts": AttributeRule(lambda choices, site, _attribute: amounts(choices, site.length)),
-    "points": AttributeRule(lambda choices, site, _attribute: points(choices, site.length)),
-    "position": AttributeRule(_position),
-    "places": AttributeRule(_places),
-    "rows": AttributeRule(_rows),
-    "flat_places": AttributeRule(_flat_places),
-    "mask": AttributeRule(_mask),
-    "writing_index": AttributeRule(
-        lambda choices, site, _attribute: writing_index(choices, *site.shapes[:2]), _has_axis, _with_axis
-    ),
-})
+def with_lengths(step: Apply, lengths: Mapping[int, int]) -> Apply:
+    """Return the application with shapes and indices adapted to axes that became shorter."""
+    if not lengths:
+        return step
+    types = {attribute.name: attribute.type for attribute in operator_table()[step.operator].attributes}
+    adapted = {name: shortened(types[name], value, lengths) for name, value in step.attributes}
+    return replace(step, attributes=tuple(adapted.items()))

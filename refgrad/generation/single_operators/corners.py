@@ -16,74 +16,26 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.attributes.rules import adapted
-from refgrad.generation.draft.admission import MARGIN, Array, inside_of, well_formed
-from refgrad.generation.draft.application import commit, fresh_leaf, may_repeat, slots
-from refgrad.generation.draft.backward_calls import completed
-from refgrad.generation.draft.draft import Draft, Operand
-from refgrad.generation.draft.operands import operand_rule
-from refgrad.generation.profile import STANDARD, Profile, SeededChoices
-from refgrad.interpreter import Float64, evaluate, keywords
+from refgrad.generation.admission import MARGIN, Array, called, inside_of, well_formed
+from refgrad.generation.application import commit, fresh_leaf, may_repeat, next_shape, slots
+from refgrad.generation.backward_calls import completed
+from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.profile import COUNTS, INTEGERS, SHAPES, STANDARD, TABLE, Choices, Profile
+from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, Constant, Scenario
+from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.rewrite import with_values, without_gradients_of
 
-ATTEMPTS: Final = 12
-"""Number of attempts to draw numbers that the operator admits. A long row is rarely clear of all kinks."""
+CASES: Final[Sequence[Sequence[Shape]]] = [[*map(tuple, shapes)] for shapes in TABLE["fixed_cases"].values()]
+"""Shapes of the first operand, in one list for each kind of case."""
 
-LARGEST_CORNER: Final = 300
-"""Largest number of entries of an array."""
+HIGHEST_RANK: Final = max(len(shape) for shapes in CASES for shape in shapes)
 
-LARGEST_OF_PAIRS: Final = 40
-"""Largest number of entries for an operator that compares or adds all pairs of entries, as a sort does."""
-
-LARGEST_PLAIN: Final = 36
-"""Largest number of entries of an array in the fixed cases from which other scenarios are derived."""
-
-FEW, MORE = (8,), (16,)
-"""Shapes that show whether the work grows with the number of pairs of entries: to double or to four times as much."""
-
-BASES: Final = 2
-"""Number of scenarios, of different ranks, that are tried with every subset of the operands requiring grad."""
-
-MOST_SUBSETS: Final = 15
-"""Largest number of these subsets. Those of one operand, of two, and of all but one come first."""
-
-PLAIN: Final[Shape] = (2, 3)
-
-SHAPES: Final[tuple[tuple[Shape, ...], ...]] = (
-    ((2, 1, 3, 2), (), (1, 2, 1, 3, 2), (3,), (2, 1, 3), (2, 3), (2, 3, 2, 2)),
-    ((257,), (33,), (17,), (9,), (8,), (7,), (16,), (15,), (31,), (32,), (63,), (64,), (65,), (127,), (128,), (129,)),
-    ((1, 3), (3, 1), (1,), (1, 2, 3), (2, 3, 1), (1, 1, 1)),
-    ((0,), (2, 0), (0, 2), (2, 0, 3), (0, 2, 4), (2, 4, 0), (0, 4, 2, 2), (2, 0, 2, 2)),
-    ((2, 129), (129, 2), (17, 17)),
-)
-"""Shapes of each rank; lengths near powers of two, as vectors of a processor and blocks of sums have; axes of length 1
-and of length 0 at each index; long rows and columns."""
-
-FITTING: Final[tuple[Shape, ...]] = ((2, 3), (2, 2), (3,), (2, 2, 2), (4, 4))
-"""Shapes that are tried in turn with an attribute's value, which may need one of them."""
-
-HIGHEST_RANK: Final = max(len(shape) for shapes in SHAPES for shape in shapes)
-
-MANY_OPERANDS: Final = (5, 1, 9, 4)
-"""Numbers of operands of a variadic argument, in addition to the small numbers in random scenarios."""
+(PLAIN,) = SHAPES["plain"]
 
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
 """Ways in which operands combine that leave lengths of the second operand open."""
-
-LONG: Final = 33
-"""Such a length in some cases."""
-
-DRAWS: Final = 3
-"""Number of scenarios for each small shape if the operator has attributes. Their attributes differ."""
-
-SMALL: Final = 2
-"""Largest number of entries of a small shape."""
-
-MOST_INTEGERS: Final = 6
-"""Distance of the bounds of an integer attribute from which on not every value is tried."""
 
 Arrangement: TypeAlias = Callable[[Array], Array]
 
@@ -125,7 +77,7 @@ class Corner:
 
     shape: Shape = PLAIN
     first: int = 0
-    others: tuple[Shape, ...] = ()
+    others: Sequence[Shape] = ()
     operands: int = 2
     dimensions: tuple[int, ...] = ()
     second: Shape | None = None
@@ -137,8 +89,8 @@ class Corner:
 def _of_shapes(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Iterator[Corner]:
     """Yield cases of these shapes, small ones with several attributes, which random scenarios rarely have."""
     admitted = [shape for shape in shapes if _has_room(profile, shape)]
-    for first in range(DRAWS if row.attributes else 1):
-        drawn = (shape for shape in admitted if not first or math.prod(shape) <= SMALL)
+    for first in range(COUNTS["draws_of_small_shapes"] if row.attributes else 1):
+        drawn = (shape for shape in admitted if not first or math.prod(shape) <= COUNTS["small_shape"])
         yield from (Corner(shape, first, others=_smaller(shape)) for shape in drawn)
 
 
@@ -154,16 +106,18 @@ def _has_room(profile: Profile, shape: Shape) -> bool:
 def _stretching(row: Operator) -> Iterator[Corner]:
     """Yield cases in which one of the first two operands is stretched along an axis, or has fewer axes."""
     if row.operands == "broadcast":
-        yield from (Corner(shape, second=PLAIN) for shape in ((3,), (2, 1)))
-        yield from (Corner(second=shape) for shape in ((3,), ()))
+        yield from (Corner(shape, second=PLAIN) for shape in SHAPES["stretched_first"])
+        yield from (Corner(second=shape) for shape in SHAPES["stretched_second"])
 
 
 def _of_operands(row: Operator) -> Iterator[Corner]:
     """Yield cases with operands that are longer, many, or the same leaf."""
     if row.operands in OPEN:
-        yield from (Corner(shape, others=((2,),), dimensions=(LONG,)) for shape in (PLAIN, (3,)))
+        yield from (Corner(shape, others=((2,),), dimensions=(COUNTS["open_length"],)) for shape in (PLAIN, (3,)))
     if row.arguments[-1].variadic:
-        yield from (Corner(operands=count, others=((2,), (1,)), dimensions=(1, 2)) for count in MANY_OPERANDS)
+        yield from (
+            Corner(operands=count, others=((2,), (1,)), dimensions=(1, 2)) for count in INTEGERS["variadic_in_cases"]
+        )
     if len(row.differentiable_arguments) > 1 or row.arguments[-1].variadic:
         yield from (Corner((2, 2), repeated=True), Corner((), repeated=True), Corner((2, 2), operands=3, repeated=True))
 
@@ -173,7 +127,7 @@ def _of_attributes(row: Operator) -> Iterator[Corner]:
     values = {attribute.name: _values(attribute) for attribute in row.attributes}
     for each in zip_longest(*values.values()):
         given = [(name, value) for name, value in zip(values, each, strict=True) if value is not None]
-        yield from (Corner((2, 3, 2), others=FITTING, given={name: value}) for name, value in given)
+        yield from (Corner((2, 3, 2), others=SHAPES["fitting"], given={name: value}) for name, value in given)
 
 
 def _values(attribute: Attribute) -> Sequence[Any]:
@@ -183,8 +137,8 @@ def _values(attribute: Attribute) -> Sequence[Any]:
         return attribute.options
     if attribute.type == "axis":
         return (0, 1, 2, -1, -2, -3)
-    low, high = map(int, attribute.bounds) if attribute.type == "int" else (0, MOST_INTEGERS)
-    return range(low, high + 1) if high - low < MOST_INTEGERS else ()
+    low, high = map(int, attribute.bounds) if attribute.type == "int" else (0, COUNTS["range_of_integers"])
+    return range(low, high + 1) if high - low < COUNTS["range_of_integers"] else ()
 
 
 def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
@@ -192,23 +146,32 @@ def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | Non
 
     At most ``most`` are returned; further ones are not drawn.
     """
-    certain = replace(profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0, empty=0.0)
     own = frozenset({operator}) if profile.seeds else profile.operators  # others make a scalar where no seed may be
-    return _corners(operator, replace(certain, operators=own, max_rank=HIGHEST_RANK, largest_size=LARGEST_CORNER), most)
+    return _corners(operator, replace(roomy(certain(profile)), operators=own), most)
+
+
+def certain(profile: Profile) -> Profile:
+    """Return the profile of one application to leaves of ordinary numbers that require grad."""
+    return replace(profile, max_backwards=1, constants=0.0, special=0.0)
+
+
+def roomy(profile: Profile) -> Profile:
+    """Return the profile with room for fixed cases and views of them."""
+    return replace(profile, max_rank=HIGHEST_RANK, largest_size=COUNTS["largest_case"])
 
 
 @lru_cache(maxsize=1024)
 def _corners(operator: str, wide: Profile, most: int | None) -> tuple[Scenario, ...]:
     row = operator_table()[operator]
     if _is_about_pairs(row, wide):
-        wide = replace(wide, largest_size=LARGEST_OF_PAIRS)
-    kinds: list[Iterable[Corner]] = [_of_shapes(row, shapes, wide) for shapes in SHAPES]
+        wide = replace(wide, largest_size=COUNTS["largest_case_of_pairs"])
+    kinds: list[Iterable[Corner]] = [_of_shapes(row, shapes, wide) for shapes in CASES]
     kinds += [_of_operands(row), [Corner(arranged=each) for each in ARRANGEMENTS], _of_attributes(row)]
     by_shape, *others = (_all_drawn(row, corners, wide) for corners in kinds)
-    bases, stretched = list(islice(by_shape, BASES)), list(_all_drawn(row, _stretching(row), wide))
+    bases, stretched = list(islice(by_shape, COUNTS["bases_of_subsets"])), list(_all_drawn(row, _stretching(row), wide))
     chosen = (subset for scenario in (*bases, *stretched) for subset in subsets(scenario))
     mixed = chain.from_iterable(zip_longest(chosen, chain(bases, by_shape), stretched, *others))
-    return tuple(islice(_distinct(scenario for scenario in mixed if scenario is not None), most))
+    return tuple(islice(distinct(scenario for scenario in mixed if scenario is not None), most))
 
 
 def plain_corners(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:
@@ -225,11 +188,11 @@ def is_plain(scenario: Scenario) -> bool:
     """Return True if all operands of numbers are different leaves that require grad, with some entries, but few."""
     numbers = [leaf for leaf in scenario.leaves if leaf.value.dtype != "bool"]
     names = scenario.applications[0].arguments
-    small = all(0 < leaf.value.size <= LARGEST_PLAIN for leaf in scenario.leaves)
+    small = all(0 < leaf.value.size <= COUNTS["largest_plain_case"] for leaf in scenario.leaves)
     return small and all(leaf.requires_grad for leaf in numbers) and len(set(names)) == len(names)
 
 
-def _distinct(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
+def distinct(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
     """Yield each scenario once."""
     seen = set[Scenario]()
     for scenario in scenarios:
@@ -240,17 +203,16 @@ def _distinct(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
 
 def _is_about_pairs(row: Operator, profile: Profile) -> bool:
     """Return True if twice as many entries need much more than twice the work."""
-    few, more = (_drawn(row, Corner(shape), profile) for shape in (FEW, MORE))
-    return row.composite is not None and few is not None and more is not None and _work(more) > 3 * _work(few)
+    if row.composite is None:
+        return False
+    few, more = (_drawn(row, Corner(shape), profile) for shape in SHAPES["growing"])
+    return few is not None and more is not None and _work(more) > 3 * _work(few)
 
 
 def _work(scenario: Scenario) -> int:
     """Return the number of entries that the only application computes, including intermediate results."""
     (step,) = scenario.applications
-    values = evaluate(scenario, Float64())
-    row = operator_table()[step.operator]
-    inner = inside_of(row, [values[name] for name in step.arguments], row.bind(keywords(step)))
-    return sum(result.size for *_, result in inner)
+    return sum(result.size for *_, result in inside_of(*called(step, evaluate(scenario, Float64()))))
 
 
 def _all_drawn(row: Operator, corners: Iterable[Corner], profile: Profile) -> Iterator[Scenario]:
@@ -265,7 +227,7 @@ def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
     """
     first = None
     with np.errstate(all="ignore"):
-        for seed in range(corner.first, corner.first + ATTEMPTS):
+        for seed in range(corner.first, corner.first + COUNTS["attempts_at_a_case"]):
             scenario = _drawn_from(row, corner, profile, seed)
             if scenario is not None and (corner.second is None or _depends_on(scenario, 1)):
                 return scenario
@@ -276,43 +238,42 @@ def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
 def _drawn_from(row: Operator, corner: Corner, profile: Profile, seed: int) -> Scenario | None:
     shapes = [shape for shape in (corner.shape, *corner.others) if _has_room(profile, shape)] or [()]
     profile = replace(profile, dimensions=corner.dimensions) if corner.dimensions else profile
-    draft = Draft(profile, shapes[seed % len(shapes)], SeededChoices(seed))
+    draft = Draft(profile, shapes[seed % len(shapes)], Choices(seed))
     spaced = corner if seed % 2 == 0 or corner.arranged else replace(corner, arranged=_evenly_spaced)
     operands = _operands(draft, row, spaced)
     if operands is None or not commit(draft, row, operands, margin=MARGIN, given=corner.given):
         return None
-    return completed(draft) if _is_well_formed(row, draft.results[0]) else None
+    return completed(draft) if well_formed(*draft.results[0].call) else None
 
 
-def _depends_on(scenario: Scenario, place: int) -> bool:
+def _depends_on(scenario: Scenario, argument: int) -> bool:
     """Return True if the result changes with an operand."""
-    (step,) = scenario.applications
+    name = scenario.applications[0].arguments[argument]
 
-    def changed(constant: Constant) -> Constant:
-        array = constant.to_numpy()
-        return Constant.of(~array if array.dtype == bool else 2 * array + 1, constant.dtype)
+    def changed(leaf: Leaf) -> Constant:
+        array = leaf.value.to_numpy()
+        other = ~array if array.dtype == bool else 2 * array + 1
+        return Constant.of(other, leaf.value.dtype) if leaf.name == name else leaf.value
 
-    name = step.arguments[place]
-    steps = with_values(scenario.steps, lambda leaf: changed(leaf.value) if leaf.name == name else leaf.value)
-    before, after = (evaluate(each, Float64())[step.name] for each in (scenario, Scenario(steps)))
+    return results_differ(scenario, Scenario(with_values(scenario.steps, changed)))
+
+
+def results_differ(scenario: Scenario, other: Scenario) -> bool:
+    """Return True if the first operator returns different results in two scenarios that differ in their numbers."""
+    name = scenario.applications[0].name
+    before, after = (evaluate(each, Float64())[name] for each in (scenario, other))
     return not np.array_equal(before, after, equal_nan=True)
-
-
-def _is_well_formed(row: Operator, result: Operand) -> bool:
-    """Return True if the attributes, some of which were given, fit the operands, and not only the function of NumPy."""
-    assert isinstance(result.step, Apply)
-    return well_formed(row, [argument.array for argument in result.arguments], row.bind(keywords(result.step)))
 
 
 def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Operand] | None:
     """Return fresh leaves, the first of them of the shape of the case, or None if they do not fit."""
-    rule, operands = operand_rule(row), list[Operand]()
+    operands = list[Operand]()
     for argument in slots(row, corner.operands):
         shapes = tuple(operand.shape for operand in operands)
         if corner.repeated and operands and may_repeat(row, argument, operands[-1], shapes):
             operands.append(operands[-1])
             continue
-        shape = rule.choose(draft.choices, shapes, draft.profile) if operands else adapted(row, rule.first(draft.base))
+        shape = next_shape(draft, row, shapes, draft.base)
         shape = corner.second if corner.second is not None and len(operands) == 1 else shape
         if not _has_room(draft.profile, shape):
             return None
@@ -333,4 +294,27 @@ def subsets(scenario: Scenario) -> Iterator[Scenario]:
     names = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
     sizes = sorted(range(1, len(names)), key=lambda count: min(count, len(names) - count))
     chosen = chain.from_iterable(combinations(names, count) for count in sizes)
-    return (without_gradients_of(scenario, set(names) - set(subset)) for subset in islice(chosen, MOST_SUBSETS))
+    return (
+        without_gradients_of(scenario, set(names) - set(subset)) for subset in islice(chosen, COUNTS["most_subsets"])
+    )
+
+
+def various(corners: Iterable[Scenario]) -> Iterator[Scenario]:
+    """Yield the plain cases in their order, without those that have no trait which the ones before lack."""
+    seen = set[tuple[str, str]]()
+    for corner in filter(is_plain, corners):
+        traits = set(_traits(corner))
+        if not traits <= seen and all(array.size for array in evaluate(corner, Float64()).values()):
+            seen |= traits
+            yield corner
+
+
+def _traits(corner: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield the attributes with their values, the operands that are stretched, and whether there are many entries."""
+    (step,) = corner.applications
+    shapes = {leaf.name: leaf.value.shape for leaf in corner.leaves}
+    yield "entries", str(max(map(math.prod, shapes.values())) > COUNTS["few_entries"])
+    yield from ((name, repr(value)) for name, value in step.attributes if not isinstance(value, float))
+    largest = max(shapes.values(), key=len, default=())
+    for place, name in enumerate(step.arguments):
+        yield f"operand {place}", "without axes" if not shapes[name] else str(shapes[name] == largest)

@@ -1,49 +1,39 @@
-"""Scenarios of one operator on fresh leaves: first order, higher orders, forward mode.
+"""Scenarios of one operator on fresh leaves, and of its fixed cases: first order, higher orders, forward mode.
 
 Each is made of a scenario with one backward, which is continued before that backward.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.draft.admission import distance_to_kink, on_limit
-from refgrad.generation.draft.application import apply_afresh, apply_on_edge
-from refgrad.generation.draft.backward_calls import completed, random_seed
-from refgrad.generation.draft.draft import Draft, Memory, Operand
+from refgrad.generation.admission import distance_to_kink, on_limit
+from refgrad.generation.application import apply_afresh, apply_on_edge
+from refgrad.generation.backward_calls import completed, random_seed
+from refgrad.generation.draft import Draft
 from refgrad.generation.graphs import random_scenario
-from refgrad.generation.profile import STANDARD, Choices, GenerationError, Profile, SeededChoices
-from refgrad.interpreter import Float64, evaluate, keywords
+from refgrad.generation.profile import COUNTS, PROBABILITIES, SHAPES, STANDARD, Choices, GenerationError, Profile
+from refgrad.generation.single_operators.corners import corner_scenarios, plain_corners, subsets, various
+from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step
-
-ATTEMPTS: Final = 200
-"""Largest number of attempts to draw a scenario."""
-
-NOT_EMPTY: Final = 20
-"""Largest number of scenarios that are drawn to find one without empty arrays."""
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step
+from refgrad.scenario.rewrite import needed
 
 ANOTHER: Final = 2**70
 """Offset added to a seed to draw other scenarios, or to make choices that are independent of those of the scenario."""
 
-CONSTANTS: Final = 0.2
-"""Probability that an operand does not require grad. At least one operand does."""
+WEIGHTED_GRADIENT: Final = PROBABILITIES["weighted_gradient"]
 
-SPECIAL: Final = 0.3
-"""Probability that an operand holds zeros, repetitions, the ends of its range or tiny numbers."""
-
-SHAPES: Final[tuple[Shape, ...]] = (
-    (2, 3), (), (3,), (3, 3), (1,), (2, 3, 2), (1, 3), (3, 1), (2, 2), (2,), (1, 1), (2, 1, 3), (0,), (2, 0), (2, 2, 2),
-    (4,),
-)  # fmt: skip
-"""Shapes that distinguish faults: square ones, ones with different lengths, length 1, 0-d, without entries."""
+THIRD_ORDER, FORWARD = 2 * ANOTHER, 4 * ANOTHER
+"""The same for third order and for forward mode."""
 
 
 def operator_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
@@ -70,7 +60,7 @@ def edge_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scen
 
 def scenario_with_entries(seed: int, operator: str, profile: Profile) -> Scenario:
     """Return a scenario of one operator without empty arrays, which an engine need not record."""
-    for attempt in range(NOT_EMPTY):
+    for attempt in range(COUNTS["attempts_at_entries"]):
         scenario = operator_scenario(seed + attempt * ANOTHER, operator, profile)
         if all(array.size for array in evaluate(scenario, Float64()).values()):
             return scenario
@@ -80,11 +70,14 @@ def scenario_with_entries(seed: int, operator: str, profile: Profile) -> Scenari
 def _first_success(
     seed: int, operator: Operator, profile: Profile, apply: Callable[[Draft, Operator], bool]
 ) -> Scenario:
-    choices = SeededChoices(seed)
-    single = replace(profile, max_backwards=1, unused_leaves=0.0, constants=CONSTANTS, special=SPECIAL)
+    choices = Choices(seed)
+    single = replace(
+        profile, max_backwards=1, constants=PROBABILITIES["constant_operand"], special=PROBABILITIES["special_operand"]
+    )
+    shapes = [shape for shape in SHAPES["operator"] if len(shape) <= single.rank]
     with np.errstate(all="ignore"):
-        for _ in range(ATTEMPTS):
-            draft = Draft(single, choices.choice([shape for shape in SHAPES if len(shape) <= single.rank]), choices)
+        for _ in range(COUNTS["attempts_at_an_operator"]):
+            draft = Draft(single, choices.choice(shapes), choices)
             applied = apply(draft, operator) and draft.results[0].requires_grad
             scenario = completed(draft) if applied else None
             if scenario is not None:
@@ -97,105 +90,61 @@ def _apply_on_edge(draft: Draft, operator: Operator) -> bool:
     if not apply_on_edge(draft, operator):
         return False
     result = draft.results[0]
-    assert isinstance(result.step, Apply)
-    arrays = [argument.array for argument in result.arguments]
-    attributes = operator.bind(keywords(result.step))
-    return on_limit(operator, arrays, attributes) or distance_to_kink(operator, arrays, attributes, result.array) == 0
+    return on_limit(*result.call) or distance_to_kink(*result.call, result.array) == 0
 
 
 Nonlinearity: TypeAlias = Literal["none", "weights", "square"]
 """How an output is changed before it is differentiated: not at all, multiplied by a leaf, or squared."""
 
-WEIGHTED: Final = 0.5
-"""Probability that the output is multiplied by a leaf before it is differentiated, so that its cotangent is recorded.
-
-At third order: probability that it is multiplied by a leaf rather than by itself.
-"""
-
-PENALTY: Final = 0.3
-"""Probability that the second backward starts from the square of the gradient instead of the gradient."""
-
-ONE_READ: Final = 0.3
-"""Probability that the gradient of only one leaf is read."""
-
-PLAIN: Final = 0.4
-"""Probability that an output whose derivative depends on its operands is differentiated three times as it is."""
-
-WEIGHTED_GRADIENT: Final = 0.3
-"""Probability that the first of three gradients is multiplied by a leaf before it is differentiated."""
-
-MOVING: Final = 0.7
-"""Probability that a leaf has a tangent. At least one leaf has one."""
-
-THIRD_ORDER: Final = 2**71
-FORWARD: Final = 2**72
-"""Offsets added to seeds, so that these choices are independent of those of the scenario of first order."""
-
 
 class Continuation:
     """Builder of a scenario that begins with the steps before the only backward of another scenario.
 
-    ``output`` is the output of that backward, and ``leaves`` are those that require grad and that it depends on.
+    ``output`` is the output of that backward. ``needed`` are the steps that it depends on, and ``leaves`` the leaves
+    among them that require grad. ``shapes`` are the shapes of all values.
     """
 
     def __init__(self, first: Scenario, choices: Choices, profile: Profile) -> None:
         """Take over all steps before the backward."""
         ((at, self.backward),) = first.backwards
-        self.choices, self.profile, self.draft = choices, profile, Draft(profile, (), choices)
-        self.named, arrays = dict[str, Operand](), evaluate(first, Float64())
-        for step in first.steps[:at]:
-            assert isinstance(step, Leaf | Apply)
-            arguments = tuple(self.named[name] for name in step.uses)
-            recorded = step.requires_grad if isinstance(step, Leaf) else any(x.requires_grad for x in arguments)
-            self._define(Operand.of(arrays[step.name], requires_grad=recorded, arguments=arguments), step)
-        self.output = self.named[self.backward.output]
-        self.leaves = [leaf for place, leaf in enumerate(self.draft.leaves) if self.output.leaves >> place & 1]
+        self.choices, self.profile, self.steps = choices, profile, [*first.steps[:at]]
+        self.shapes = {name: array.shape for name, array in evaluate(first, Float64()).items()}
+        self.output = self.backward.output
+        self.needed = needed(self.steps, {self.output})
+        self.leaves = [step.name for step in self.needed if isinstance(step, Leaf) and step.requires_grad]
 
-    def _define(self, value: Operand, step: Leaf | Apply | Grad) -> Operand:
-        self.draft.define(value, step)
-        self.named[step.name] = value
-        return value
+    def _add(self, step: Leaf | Apply | Grad, shape: Shape) -> str:
+        self.steps.append(step)
+        self.shapes[step.name] = shape
+        return step.name
 
-    @property
-    def applications(self) -> list[Apply]:
-        """Recorded applications that the output depends on, its own first."""
-        reached = [value.step for place, value in enumerate(self.draft.results) if self.output.graph >> place & 1]
-        return [step for step in reversed(reached) if isinstance(step, Apply)]
+    def random_seed(self, name: str) -> Constant:
+        """Return random numbers of either sign in the shape of a value."""
+        return random_seed(self.choices, self.shapes[name], self.profile)
 
-    def random_seed(self, shape: Shape) -> Constant:
-        """Return random numbers of either sign."""
-        return random_seed(self.choices, shape, self.profile)
-
-    def add_leaf(self, name: str, numbers: Constant, *, requires_grad: bool) -> Operand:
+    def add_leaf(self, name: str, numbers: Constant, *, requires_grad: bool) -> str:
         """Add a leaf."""
-        value = Operand.of(numbers.to_numpy(), requires_grad=requires_grad)
-        return self._define(value, Leaf(name, numbers, requires_grad))
+        return self._add(Leaf(name, numbers, requires_grad), numbers.shape)
 
-    def add_product(self, name: str, x: Operand, y: Operand) -> Operand:
+    def add_product(self, name: str, x: str, y: str) -> str:
         """Multiply two values of one shape."""
-        return self._add_result(Apply(name, "multiply", (x.name, y.name)), (x, y), x.shape)
+        return self._add(Apply(name, "multiply", (x, y)), self.shapes[x])
 
-    def add_weighted(self, name: str, value: Operand, weights: str) -> Operand:
+    def add_weighted(self, name: str, value: str, weights: str) -> str:
         """Multiply a value by a new leaf of random numbers."""
-        return self.add_product(name, value, self.add_leaf(weights, self.random_seed(value.shape), requires_grad=True))
+        return self.add_product(name, value, self.add_leaf(weights, self.random_seed(value), requires_grad=True))
 
-    def add_sum(self, name: str, x: Operand) -> Operand:
+    def add_sum(self, name: str, x: str) -> str:
         """Sum a value over its first axis."""
-        axis: tuple[tuple[str, AttributeValue], ...] = (("axis", 0),)
-        return self._add_result(Apply(name, "sum", (x.name,), axis), (x,), x.shape[1:])
+        return self._add(Apply(name, "sum", (x,), (("axis", 0),)), self.shapes[x][1:])
 
-    def _add_result(self, step: Apply, arguments: tuple[Operand, ...], shape: Shape) -> Operand:
-        recorded = any(argument.requires_grad for argument in arguments)
-        return self._define(Operand(shape, recorded, Memory.up_to(math.inf), arguments=arguments), step)
-
-    def add_gradient(self, name: str, output: Operand, leaf: Operand, seed: Constant | None) -> Operand:
+    def add_gradient(self, name: str, output: str, leaf: str, seed: Constant | None) -> str:
         """Record the gradient of an output with respect to a leaf."""
-        gradient = Operand(leaf.shape, requires_grad=True, memory=Memory.up_to(math.inf), arguments=(output, leaf))
-        return self._define(gradient, Grad(name, output.name, leaf.name, seed))
+        return self._add(Grad(name, output, leaf, seed), self.shapes[leaf])
 
     def ended(self, *steps: Step) -> Scenario:
         """Return the scenario that ends with these steps."""
-        return Scenario((*self.draft.steps, *steps))
+        return Scenario((*self.steps, *steps))
 
 
 def second_order_scenario(
@@ -209,10 +158,10 @@ def second_order_scenario(
 
     Raises :class:`GenerationError` if the profile admits none.
     """
-    choices = SeededChoices(seed + ANOTHER)
+    choices = Choices(seed + ANOTHER)
     if weighted is None:
-        weighted = not saves_operands(operator) or choices.boolean(WEIGHTED)
-    first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
+        weighted = not saves_operands(operator) or choices.happens("weighted_output")
+    first = scenario_with_entries(seed, operator, profile)
     return differentiated_twice(first, choices, profile, weighted=weighted)
 
 
@@ -227,11 +176,13 @@ def double_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
 
     Raises :class:`GenerationError` if the profile admits none.
     """
-    choices = SeededChoices(seed + ANOTHER)
+    choices = Choices(seed + ANOTHER)
     first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
     multiplies = profile.allows("multiply")
-    weighted = multiplies and choices.boolean(WEIGHTED)
-    return differentiated_twice(first, choices, profile, weighted=weighted, penalty=PENALTY if multiplies else 0.0)
+    weighted = multiplies and choices.happens("weighted_output")
+    return differentiated_twice(
+        first, choices, profile, weighted=weighted, penalty=PROBABILITIES["penalty"] if multiplies else 0.0
+    )
 
 
 def differentiated_twice(  # noqa: PLR0913 (each of them is the caller's to say, by name)
@@ -244,20 +195,20 @@ def differentiated_twice(  # noqa: PLR0913 (each of them is the caller's to say,
     """
     made = Continuation(first, choices, profile)
     output, leaves = made.output, made.leaves
-    leaf = made.named[by] if by else choices.choice(leaves)
+    leaf = by or choices.choice(leaves)
     if weighted:
         output = made.add_weighted("weighted", output, "w")
-        leaves = [*leaves, made.named["w"]]
+        leaves = [*leaves, "w"]
     start = gradient = made.add_gradient("h", output, leaf, made.backward.seed)
     if choices.boolean(penalty):
         start = made.add_product("penalty", gradient, gradient)
-    backward = Backward(start.name, made.random_seed(leaf.shape))
-    read = [choices.choice(leaves)] if not by and choices.boolean(ONE_READ) else leaves
+    backward = Backward(start, made.random_seed(leaf))
+    read = [choices.choice(leaves)] if not by and choices.happens("one_read") else leaves
     return made.ended(backward, *_gradients(read), Read("value", "h"))
 
 
-def _gradients(leaves: list[Operand]) -> list[Read]:
-    return [Read("grad", leaf.name) for leaf in leaves]
+def _gradients(leaves: list[str]) -> list[Read]:
+    return [Read("grad", leaf) for leaf in leaves]
 
 
 def third_order_scenario(
@@ -274,10 +225,10 @@ def third_order_scenario(
 
     Raises :class:`GenerationError` if the profile admits none.
     """
-    choices = SeededChoices(seed + THIRD_ORDER)
-    first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
+    choices = Choices(seed + THIRD_ORDER)
+    first = scenario_with_entries(seed, operator, profile)
     made = Continuation(first, choices, profile)
-    plain = bool(_pairs(made, "none", made.leaves)) and choices.boolean(PLAIN)
+    plain = bool(_pairs(made, "none", made.leaves)) and choices.happens("plain_output")
     return _thrice(made, "none" if plain else _nonlinearity(choices), weighted_gradient)
 
 
@@ -288,56 +239,52 @@ def triple_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario
     """
     if not profile.allows("multiply"):
         raise GenerationError("a graph is sure to have a gradient of a gradient only if the profile allows 'multiply'")
-    choices = SeededChoices(seed + THIRD_ORDER)
+    choices = Choices(seed + THIRD_ORDER)
     first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
     return _thrice(Continuation(first, choices, profile), _nonlinearity(choices), WEIGHTED_GRADIENT)
 
 
-def differentiated_thrice(first: Scenario, choices: Choices, profile: Profile, by: str) -> Scenario:
-    """Return the scenario with its backward replaced by three; output and first gradient are multiplied by leaves.
-
-    The first gradient is with respect to the leaf ``by``, unless nothing depends on that leaf.
-    """
-    return _thrice(Continuation(first, choices, profile), "weights", 1.0, by)
-
-
 def _nonlinearity(choices: Choices) -> Nonlinearity:
-    return "weights" if choices.boolean(WEIGHTED) else "square"
+    return "weights" if choices.happens("weighted_output") else "square"
 
 
 def _thrice(made: Continuation, nonlinearity: Nonlinearity, weighted_gradient: float, by: str = "") -> Scenario:
+    """Return the scenario with its backward replaced by three.
+
+    The first gradient is with respect to the leaf ``by``, unless there is none or nothing depends on that leaf.
+    """
     output, leaves = made.output, made.leaves
     if nonlinearity == "weights":
         output = made.add_weighted("w_output", output, "w")
-        leaves = [*leaves, made.named["w"]]
+        leaves = [*leaves, "w"]
     elif nonlinearity == "square":
         output = made.add_product("squared", output, output)
     pairs = _pairs(made, nonlinearity, _with_nonzero_derivative(made, leaves))
-    leaf, other = made.choices.choice([pair for pair in pairs if pair[0].name == by] or pairs)
+    leaf, other = made.choices.choice([pair for pair in pairs if pair[0] == by] or pairs)
     gradient = made.add_gradient("h", output, leaf, made.backward.seed)
     if made.choices.boolean(weighted_gradient):
         gradient = made.add_weighted("v_h", gradient, "v")
-        leaves = [*leaves, made.named["v"]]
-    made.add_gradient("g", gradient, other, made.random_seed(leaf.shape))
-    backward = Backward("g", made.random_seed(other.shape))
+        leaves = [*leaves, "v"]
+    made.add_gradient("g", gradient, other, made.random_seed(leaf))
+    backward = Backward("g", made.random_seed(other))
     return made.ended(backward, *_gradients(leaves), Read("value", "h"), Read("value", "g"))
 
 
-def _with_nonzero_derivative(made: Continuation, leaves: list[Operand]) -> list[Operand]:
+def _with_nonzero_derivative(made: Continuation, leaves: list[str]) -> list[str]:
     """Return the leaves with a derivative that is not identically zero, or all leaves if only the weights have one."""
-    needed = {made.output.name}
-    for step in made.applications:
-        if step.name in needed:
+    reached = {made.output}
+    for step in reversed(made.needed):
+        if isinstance(step, Apply) and step.name in reached:
             row = operator_table()[step.operator]
             arguments = [a.name for a in row.arguments for _ in (step.arguments if a.variadic else "1")]
-            needed.update(x for name, x in zip(arguments, step.arguments, strict=True) if not row.vanishes(name))
-    kept = [leaf for leaf in leaves if leaf.name in needed]
-    return [*kept, *(leaf for leaf in leaves if leaf.name == "w")] if kept else leaves
+            reached.update(x for name, x in zip(arguments, step.arguments, strict=True) if not row.vanishes(name))
+    kept = [leaf for leaf in leaves if leaf in reached]
+    return [*kept, *(leaf for leaf in leaves if leaf == "w")] if kept else leaves
 
 
-def _pairs(made: Continuation, nonlinearity: Nonlinearity, leaves: list[Operand]) -> list[tuple[Operand, Operand]]:
+def _pairs(made: Continuation, nonlinearity: Nonlinearity, leaves: list[str]) -> list[tuple[str, str]]:
     """Return the leaves whose gradient may be recorded, each with one that the gradient is certain to depend on."""
-    steps = made.applications
+    steps = [step for step in made.needed if isinstance(step, Apply)]
 
     def depends(leaf: str, other: str) -> bool:
         if nonlinearity == "square":
@@ -346,7 +293,7 @@ def _pairs(made: Continuation, nonlinearity: Nonlinearity, leaves: list[Operand]
             return leaf != other
         return any(_gradient_depends_on(step, leaf, other) for step in steps)
 
-    return [(leaf, other) for leaf in leaves for other in leaves if depends(leaf.name, other.name)]
+    return [(leaf, other) for leaf in leaves for other in leaves if depends(leaf, other)]
 
 
 def _gradient_depends_on(step: Apply, leaf: str, other: str) -> bool:
@@ -367,8 +314,8 @@ def forward_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> S
 
     Raises :class:`GenerationError` if the profile admits none.
     """
-    first = scenario_with_entries(seed, operator, replace(profile, empty=0.0))
-    return with_tangents(first, SeededChoices(seed + FORWARD), profile, MOVING)
+    first = scenario_with_entries(seed, operator, profile)
+    return with_tangents(first, Choices(seed + FORWARD), profile, PROBABILITIES["moving_leaf"])
 
 
 def with_tangents(first: Scenario, choices: Choices, profile: Profile, moving: float = 1.0) -> Scenario:
@@ -378,6 +325,76 @@ def with_tangents(first: Scenario, choices: Choices, profile: Profile, moving: f
     """
     made = Continuation(first, choices, profile)
     moved = [leaf for leaf in made.leaves if choices.boolean(moving)] or [choices.choice(made.leaves)]
-    tangents = tuple((leaf.name, made.random_seed(leaf.shape)) for leaf in moved)
-    pushed = Jvp("t", made.output.name, tangents)
+    tangents = tuple((leaf, made.random_seed(leaf)) for leaf in moved)
+    pushed = Jvp("t", made.output, tangents)
     return made.ended(pushed, made.backward, Read("value", "t"), *_gradients(made.leaves))
+
+
+@lru_cache(maxsize=512)
+def second_order_corners(
+    operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
+) -> tuple[Scenario, ...]:
+    """Return scenarios that differentiate twice, made of the first ``most`` fixed cases of the operator.
+
+    Each is differentiated with respect to every operand first. The output is multiplied by a leaf unless ``weighted``
+    is False.
+    """
+    return tuple(
+        differentiated_twice(corner, Choices(number), profile, weighted=weighted is not False, by=leaf)
+        for number, (corner, leaf) in enumerate(_by_each_leaf(operator, profile, most))
+    )
+
+
+@lru_cache(maxsize=512)
+def third_order_corners(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
+    """Return scenarios that differentiate three times, made of the first ``most`` fixed cases of the operator.
+
+    Each is differentiated with respect to every operand first. The output and the first gradient are multiplied by
+    leaves, so that the third derivative is zero only if the derivative of the operator is.
+    """
+    return tuple(
+        _thrice(Continuation(case, Choices(number), profile), "weights", 1.0, by=leaf)
+        for number, (case, leaf) in enumerate(_by_each_leaf(operator, profile, most))
+    )
+
+
+@lru_cache(maxsize=512)
+def forward_corners(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
+    """Return scenarios with tangents for all leaves, made of the first ``most`` fixed cases of the operator."""
+    return tuple(with_tangents(corner, Choices(0), profile) for corner in _various(operator, profile, most))
+
+
+@lru_cache(maxsize=512)
+def subsets_of_second_order(
+    operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
+) -> tuple[Scenario, ...]:
+    """Return scenarios that differentiate twice by some of the operands: for each choice of them, by each one first.
+
+    They are made of one of the first ``most`` fixed cases of the operator. The output is multiplied by a leaf unless
+    ``weighted`` is False.
+    """
+    plain = (corner for corner in plain_corners(operator, profile, most) if len(corner.leaves) > 1)
+    base = next(filter(_has_entries, plain), None)
+    chosen = ((subset, leaf) for subset in (subsets(base) if base is not None else ()) for leaf in subset.leaves)
+    twice = (
+        differentiated_twice(subset, Choices(0), profile, weighted=weighted is not False, by=leaf.name)
+        for subset, leaf in chosen
+        if leaf.requires_grad
+    )
+    return tuple(islice(twice, COUNTS["most_subsets_of_second_order"]))
+
+
+def _has_entries(scenario: Scenario) -> bool:
+    """Return True if every operand has several entries, and the result has some."""
+    (first, *_) = scenario.applications
+    return all(leaf.value.size > 1 for leaf in scenario.leaves) and bool(evaluate(scenario, Float64())[first.name].size)
+
+
+def _by_each_leaf(operator: str, profile: Profile, most: int | None) -> Iterator[tuple[Scenario, str]]:
+    """Yield various fixed cases, each with every leaf that requires grad."""
+    cases = ((c, leaf.name) for c in _various(operator, profile, most) for leaf in c.leaves if leaf.requires_grad)
+    return islice(cases, COUNTS["most_cases"])
+
+
+def _various(operator: str, profile: Profile, most: int | None) -> Iterator[Scenario]:
+    return islice(various(corner_scenarios(operator, profile, most)), COUNTS["most_cases"])

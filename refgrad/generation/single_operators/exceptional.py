@@ -10,18 +10,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation.draft.application import apply_afresh
-from refgrad.generation.draft.backward_calls import completed
-from refgrad.generation.draft.draft import Draft
-from refgrad.generation.profile import STANDARD, Profile, SeededChoices
-from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
+from refgrad.generation.application import apply_afresh
+from refgrad.generation.backward_calls import completed
+from refgrad.generation.draft import Draft
+from refgrad.generation.profile import COUNTS, MAGNITUDES, SHAPES, STANDARD, Choices, Profile
+from refgrad.generation.single_operators.corners import certain, distinct, results_differ
+from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators import Operator, operator_table
-from refgrad.operators.operator import Shape
 from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FLOAT64
 from refgrad.scenario.rewrite import with_values
@@ -33,21 +34,6 @@ LARGEST: Final = FLOAT64.largest
 
 NOT_FINITE: Final = (math.nan, math.inf, -math.inf)
 FINITE: Final = (SUBNORMAL, LARGEST, -0.0)
-
-SHAPES: Final[tuple[Shape, ...]] = ((2, 3), (3,), (2, 2), (3, 3), (2, 2, 2))
-"""Shapes that are tried in turn until the operator admits one."""
-
-ATTEMPTS: Final = 40
-"""Largest number of scenarios of an operator that are drawn."""
-
-BASES: Final = 2
-"""Largest number of scenarios of an operator with attributes. An operator without attributes has one."""
-
-LARGEST_SIZE: Final = 36
-"""Largest number of entries of an array."""
-
-NUDGE: Final = 1 / 64
-"""Relative change of an entry that shows whether a result depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +92,9 @@ class Place:
 
 
 @lru_cache(maxsize=1024)
-def exceptional_places(operator: str, profile: Profile = STANDARD, bases: int = BASES) -> tuple[Place, ...]:
+def exceptional_places(
+    operator: str, profile: Profile = STANDARD, bases: int = COUNTS["bases_of_places"]
+) -> tuple[Place, ...]:
     """Return the positions of exceptional numbers: in each operand one that the result depends on, and one that not."""
     row = operator_table()[operator]
     return tuple(
@@ -118,25 +106,17 @@ def exceptional_places(operator: str, profile: Profile = STANDARD, bases: int = 
     )
 
 
-def _bases(row: Operator, profile: Profile, wanted: int) -> list[Scenario]:
-    """Return up to ``wanted`` scenarios without zeros and equal numbers, with one leaf for each operand."""
-    plain = replace(
-        profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0, empty=0.0, edges=0.0,
-        largest_size=LARGEST_SIZE, dimensions=(2, 3),
-    )  # fmt: skip
-    found = dict[Scenario, None]()
-    for seed in range(ATTEMPTS):
-        base = _drawn(row, plain, seed)
-        if base is not None:
-            found[base] = None
-        if len(found) == wanted:
-            break
-    return list(found)
+def _bases(row: Operator, profile: Profile, count: int) -> list[Scenario]:
+    """Return up to ``count`` scenarios without zeros and equal numbers, with one leaf for each operand."""
+    plain = replace(certain(profile), largest_size=COUNTS["largest_plain_case"], dimensions=(2, 3))
+    drawn = (_drawn(row, plain, seed) for seed in range(COUNTS["attempts_at_a_place"]))
+    return list(islice(distinct(base for base in drawn if base is not None), count))
 
 
 def _drawn(row: Operator, profile: Profile, seed: int) -> Scenario | None:
-    shape = SHAPES[seed % len(SHAPES)] if profile.rank else ()
-    draft = Draft(profile, shape, SeededChoices(seed))
+    shapes = SHAPES["exceptional"]
+    shape = shapes[seed % len(shapes)] if profile.rank else ()
+    draft = Draft(profile, shape, Choices(seed))
     with np.errstate(all="ignore"):
         drawn = completed(draft) if apply_afresh(draft, row) else None
     return drawn if drawn is not None and _is_ordinary(drawn) else None
@@ -162,13 +142,10 @@ def _places(base: Scenario, leaf: Leaf) -> Iterator[Place]:
 
 def _matters(place: Place) -> bool:
     """Return True if the result changes with the entry."""
-    (first, *_) = place.base.applications
-    numbers = (place.number, place.number * (1 + NUDGE))
     try:
-        before, after = (evaluate(place.holding(n), Float64())[first.name] for n in numbers)
+        return results_differ(place.base, place.holding(place.number * (1 + MAGNITUDES["change"])))
     except ScenarioEvaluationError:
         return True
-    return not np.array_equal(before, after, equal_nan=True)
 
 
 def numbers_at(place: Place) -> tuple[float, ...]:

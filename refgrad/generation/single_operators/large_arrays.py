@@ -7,7 +7,7 @@ of 16 bits overflows, or if both axes of a matrix are long.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -17,49 +17,21 @@ from zlib import crc32
 
 import numpy as np
 
-from refgrad.generation.attributes.rules import DEFAULT_RANGE, adapted, choose_attributes
-from refgrad.generation.draft.admission import Array, well_formed
-from refgrad.generation.draft.application import fresh_leaf, sample_range, slots
-from refgrad.generation.draft.backward_calls import SEED_RANGE
-from refgrad.generation.draft.draft import Draft, Operand
-from refgrad.generation.draft.operands import operand_rule
-from refgrad.generation.profile import STANDARD, Profile, SeededChoices
-from refgrad.interpreter import keywords, noted, numpy_forward
+from refgrad.generation.admission import Array, well_formed
+from refgrad.generation.application import fresh_leaf, next_shape, sample_range, slots, tame
+from refgrad.generation.attributes.rules import choose_attributes
+from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.profile import COUNTS, MAGNITUDES, NUMBERS, SHAPES, STANDARD, Choices, Profile
+from refgrad.generation.single_operators.corners import certain
+from refgrad.interpreter import native, noted
 from refgrad.interpreter.composites import InnerArray
 from refgrad.operators import Argument, Operator, operator_table
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, Backward, Constant, Read, Scenario
+from refgrad.scenario import Backward, Constant, Read, Scenario
 from refgrad.scenario.formats import rounded
 from refgrad.scenario.rewrite import with_constants
 
-LARGE_SHAPES: Final[tuple[tuple[Shape, ...], ...]] = (
-    ((67, 71), (71, 67), (1033,), (2, 67, 9), (115, 3, 3), (67, 3, 5)),
-    ((33_001,), (2, 16_503), (16_503, 2), (2, 16_503), (3667, 3, 3), (2, 3, 5503), (181, 183), (2, 129, 129)),
-)
-"""Shapes of each size, which operators try in turn: square ones, then long rows and long columns.
-
-There is a tail after the last multiple of 4, 8, 16 and 64, and the long ones end shortly after 2**14 or 2**15."""
-
-IN_TURN: Final = (2, 3)
-"""Number of shapes of each size one of which is tried first. The others are for operators that these do not fit."""
-
-LARGEST: Final = 70_000
-"""Largest number of entries of an array."""
-
-PERIOD: Final = 61
-"""Period of the entries of the operands of elementwise operators. No power of two is a multiple of it."""
-
-MARGIN: Final = 1e-5
-"""Smallest distance of values from kinks. Among so many values some are near one, and rounding is far smaller."""
-
-MOST_WORK: Final = 600_000
-"""Largest number of entries that an operator computes in a scenario, including intermediate results."""
-
-MOST_STEPS: Final = 400
-"""Largest number of operators that a composite applies."""
-
-NEAR_ONE: Final = (0.9995, 1.0005)
-"""Range of numbers whose long products neither overflow nor underflow."""
+PERIOD: Final = COUNTS["period"]
 
 PRODUCT: Final = "prod"
 """Operator whose gradient is a product of all other factors, which a rule may compute separately for each factor."""
@@ -67,32 +39,15 @@ PRODUCT: Final = "prod"
 AXES: Final = frozenset({"axis", "axes", "flat_axis", "scalar_axis"})
 """Types of attributes that name an axis of the first operand."""
 
-CLASSES: Final = 100
-"""Largest number of classes that an operator distinguishes, since it may create a row of a matrix for each."""
-
-HALF: Final = 0.5
-"""Share of truth values that are true, and smallest size of the largest operand, relative to the shape."""
-
-LONG: Final = 16
-"""Length to which longer axes are shortened, and to half of it, to estimate how the work grows with them."""
-
-TRIED_NEAR_ONE: Final = 0.3
-"""Probability that an operand holds numbers of :data:`NEAR_ONE`, if they are in its range."""
-
-ATTEMPTS: Final = 4
-"""Number of attempts with other numbers and attributes for each shape."""
-
 
 @lru_cache(maxsize=512)
 def large_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenario, ...]:
     """Return the scenarios of an operator on large arrays that it and the profile admit, at most one for each size."""
     row = operator_table()[operator]
-    wide = replace(profile, max_backwards=1, unused_leaves=0.0, constants=0.0, special=0.0, largest_size=LARGEST)
-    made = (
-        _first_admitted(row, _in_turn(row, shapes, count), wide)
-        for shapes, count in zip(LARGE_SHAPES, IN_TURN, strict=True)
-    )
-    return tuple(scenario for scenario in made if scenario is not None)
+    wide = replace(certain(profile), largest_size=COUNTS["largest_array"])
+    sizes = ("thousands", "tens_of_thousands")
+    scenarios = (_first_admitted(row, _in_turn(row, SHAPES[size], SHAPES[f"other_{size}"]), wide) for size in sizes)
+    return tuple(scenario for scenario in scenarios if scenario is not None)
 
 
 def period_of(scenario: Scenario) -> Scenario | None:
@@ -118,10 +73,10 @@ def _repeats(constant: Constant) -> bool:
     return entries.size > PERIOD and bool(np.array_equal(entries[PERIOD:], entries[:-PERIOD]))
 
 
-def _in_turn(row: Operator, shapes: Sequence[Shape], count: int) -> Sequence[Shape]:
-    """Return the shapes, beginning with one of the first ``count`` that depends on the operator."""
-    start = crc32(row.name.encode()) % count
-    return (*shapes[start:count], *shapes[:start], *shapes[count:])
+def _in_turn(row: Operator, shapes: Sequence[Shape], others: Sequence[Shape]) -> Sequence[Shape]:
+    """Return all shapes, beginning with one of ``shapes`` that depends on the operator."""
+    start = crc32(row.name.encode()) % len(shapes)
+    return (*shapes[start:], *shapes[:start], *others)
 
 
 def _first_admitted(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Scenario | None:
@@ -130,10 +85,15 @@ def _first_admitted(row: Operator, shapes: Sequence[Shape], profile: Profile) ->
             _drawn(row, shape, seed, profile)
             for shape in shapes
             if len(shape) <= profile.rank and _has_few_classes(row, shape)
-            for seed in range(ATTEMPTS)
+            for seed in range(COUNTS["attempts_at_a_large_shape"])
             if _is_within_reach(row, shape, seed, profile)
         )
         return next((scenario for scenario in drawn if scenario is not None), None)
+
+
+def _has_few_classes(row: Operator, shape: Shape) -> bool:
+    has_classes = any(attribute.type == "classes" for attribute in row.attributes)
+    return not has_classes or shape[min(1, len(shape) - 1)] <= COUNTS["most_classes"]
 
 
 def _is_within_reach(row: Operator, shape: Shape, seed: int, profile: Profile) -> bool:
@@ -143,49 +103,31 @@ def _is_within_reach(row: Operator, shape: Shape, seed: int, profile: Profile) -
     """
     if row.elementwise:
         return True
-    small, middle = (_shortened(shape, length) for length in (LONG // 2, LONG))
-    few, more = (_cost(row, each, seed, profile) for each in (small, middle))
+    longest = COUNTS["estimated_length"]
+    small, middle = ([min(n, length) if n > longest else n for n in shape] for length in (longest // 2, longest))
+    few, more = (_cost(row, tuple(each), seed, profile) for each in (small, middle))
     if few is None or more is None:
         return False
     doublings = math.log2(math.prod(middle) / math.prod(small))
     grown = math.log2(math.prod(shape) / math.prod(middle))
     factors = (max(1.0, more[at] / few[at]) ** (grown / doublings) for at in (0, 1))
     work, steps = (cost * factor for cost, factor in zip(more, factors, strict=True))
-    return bool(work <= MOST_WORK and steps <= MOST_STEPS)
-
-
-def _has_few_classes(row: Operator, shape: Shape) -> bool:
-    return all(attribute.type != "classes" for attribute in row.attributes) or shape[min(1, len(shape) - 1)] <= CLASSES
-
-
-def _shortened(shape: Shape, length: int) -> Shape:
-    return tuple(min(old, length) if old > LONG else old for old in shape)
+    return bool(work <= COUNTS["most_work"] and steps <= COUNTS["most_steps"])
 
 
 def _cost(row: Operator, shape: Shape, seed: int, profile: Profile) -> tuple[int, int] | None:
     """Return the number of entries that an operator computes on this shape, and of operators that it applies."""
-    draft = Draft(profile, shape, SeededChoices(seed))
+    draft = Draft(profile, shape, Choices(seed))
     operands = _operands(draft, row, Random(seed))
     if operands is None:
         return None
     arrays, attributes = [operand.array for operand in operands], _attributes(draft, row, operands, seed)
     try:
-        steps = _steps(row, arrays, _bound(row, attributes))
+        steps = noted(row, arrays, row.bind({name: native(value) for name, value in attributes.items()})).entries
     except (ValueError, IndexError, TypeError):
         return None
     entries = {id(each): each for entry in steps for each in (entry, *entry.operands)}
     return sum(map(_work, entries.values())), len(steps)
-
-
-def _steps(row: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> tuple[InnerArray, ...]:
-    """Return the applications within an operator: only its own if it is not a composite."""
-    if row.composite is not None:
-        return noted(row, arrays, attributes).entries
-    return (InnerArray(np.asarray(numpy_forward(row)(*arrays, **attributes)), row, tuple(map(InnerArray, arrays))),)
-
-
-def _bound(row: Operator, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return row.bind(keywords(Apply("y", row.name, ("x",), tuple(attributes.items()))))
 
 
 def _work(entry: InnerArray) -> int:
@@ -197,17 +139,20 @@ def _work(entry: InnerArray) -> int:
 
 
 def _drawn(row: Operator, shape: Shape, seed: int, profile: Profile) -> Scenario | None:
-    draft = Draft(profile, shape, SeededChoices(seed))
-    source = Random(seed)
+    draft, source = Draft(profile, shape, Choices(seed)), Random(seed)
     operands = _operands(draft, row, source)
-    if operands is None or max(operand.array.size for operand in operands) < HALF * math.prod(shape):
+    least = MAGNITUDES["true_share"] * math.prod(shape)
+    if operands is None or max(operand.array.size for operand in operands) < least:
         return None
     attributes = _attributes(draft, row, operands, seed)
-    value = draft.compute(row, operands, attributes, margin=MARGIN)
-    if value is None or not well_formed(row, [operand.array for operand in operands], _bound(row, attributes)):
+    value = draft.compute(row, operands, attributes, margin=MAGNITUDES["large_margin"])
+    if value is None:
         return None
     draft.add_result(value, row.name, attributes)
-    seed_array = _seed(row, value.shape, source)
+    if not well_formed(*value.call):
+        return None
+    numbers = _random_numbers(source, (PERIOD,) if row.elementwise else value.shape)
+    seed_array = np.resize(_scaled(numbers, NUMBERS["default_range"]), value.shape)
     reads = [Read("grad", leaf.name) for leaf in draft.leaves if leaf.requires_grad]
     draft.steps += [Backward(value.name, Constant.of(seed_array)), *reads, Read("value", value.name)]
     return draft.scenario
@@ -222,25 +167,12 @@ def _attributes(draft: Draft, row: Operator, operands: list[Operand], seed: int)
     return attributes | {name: axes[seed] for name in islice(names, 1) if seed < len(axes)}
 
 
-def _seed(row: Operator, shape: Shape, source: Random) -> Array:
-    """Return a cotangent. That of an elementwise operator has the period of the operands."""
-    low, high = SEED_RANGE
-    if row.elementwise:
-        return np.resize(low + (high - low) * _random_numbers(source, (PERIOD,)), shape)
-    return low + (high - low) * _random_numbers(source, shape)
-
-
 def _operands(draft: Draft, row: Operator, source: Random) -> list[Operand] | None:
     """Return new leaves: of one shape and period for an elementwise operator, and of random entries for others."""
-    rule, operands = operand_rule(row), list[Operand]()
+    operands: list[Operand] = []
     for argument in slots(row, 2):
-        if row.elementwise:
-            shape = draft.base
-        else:
-            shapes = tuple(operand.shape for operand in operands)
-            shape = (
-                rule.choose(draft.choices, shapes, draft.profile) if operands else adapted(row, rule.first(draft.base))
-            )
+        shapes = tuple(operand.shape for operand in operands)
+        shape = draft.base if row.elementwise else next_shape(draft, row, shapes, draft.base)
         if math.prod(shape) > draft.profile.largest_size:
             return None
         operands.append(_leaf(draft, row, argument, shape, source))
@@ -253,21 +185,28 @@ def _leaf(draft: Draft, row: Operator, argument: Argument, shape: Shape, source:
         return Operand.of(np.resize(leaf.array, shape), requires_grad=leaf.requires_grad)
     numbers = _random_numbers(source, shape)
     if argument.dtype == "bool":
-        return Operand.of(numbers < HALF, requires_grad=False)
-    low, high = _range(row, argument, draft)
-    return Operand.of(rounded(low + (high - low) * numbers, draft.profile.dtype), requires_grad=True)
+        return Operand.of(numbers < MAGNITUDES["true_share"], requires_grad=False)
+    scaled = _scaled(numbers, _range(row, argument, draft))
+    return Operand.of(rounded(scaled, draft.profile.dtype), requires_grad=True)
 
 
-def _range(row: Operator, argument: Argument, draft: Draft) -> tuple[float, float]:
+def _range(row: Operator, argument: Argument, draft: Draft) -> Sequence[float]:
     """Return the part of the sample range in which many operators stay finite, or sometimes numbers near one."""
     low, high = sample_range(row, argument)
-    if draft.choices.boolean(TRIED_NEAR_ONE) and low <= NEAR_ONE[0] and NEAR_ONE[1] <= high:
-        return NEAR_ONE
-    tame = max(low, DEFAULT_RANGE[0]), min(high, DEFAULT_RANGE[1])
-    return tame if tame[0] < tame[1] else (low, high)
+    least, most = NUMBERS["near_one"]
+    if draft.choices.happens("near_one") and low <= least and most <= high:
+        return NUMBERS["near_one"]
+    tame_low, tame_high = tame(low, high)
+    return (tame_low, tame_high) if tame_low < tame_high else (low, high)
 
 
 def _random_numbers(source: Random, shape: Shape) -> Array:
     """Return numbers from 0 to 1 that are the same on every machine."""
     drawn = np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<u4")
     return (drawn / 2.0**32).reshape(shape)
+
+
+def _scaled(numbers: Array, bounds: Sequence[float]) -> Array:
+    """Return numbers from 0 to 1 spread over a range."""
+    low, high = bounds
+    return low + (high - low) * numbers

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from refgrad.generation.draft.admission import distance_to_kink, on_limit
+from refgrad.generation.admission import distance_to_kink, on_limit
 from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Formula, Operator
 from refgrad.operators.table import Edge

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import operator_scenario
-from refgrad.generation.attributes.acceptance import accepts
+from refgrad.generation.attributes.rules import accepts
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from refgrad.generation import Profile
-from refgrad.generation.single_operators.variety import OF_ONES, contract_scenarios_of_ones
+from refgrad.generation.profile import COUNTS
+from refgrad.generation.single_operators.memory import contract_scenarios_of_ones
 from refgrad.operators import operator_table
 
 ELEMENTWISE_OF_TWO = sorted(
@@ -17,7 +18,7 @@ ELEMENTWISE_OF_TWO = sorted(
 @pytest.mark.parametrize("operator", ELEMENTWISE_OF_TWO)
 def test_one_of_them_stretches_no_operand(operator: str) -> None:
     scenarios = contract_scenarios_of_ones(operator, Profile(operators=frozenset({operator, "multiply"})))
-    assert len(scenarios) == OF_ONES
+    assert len(scenarios) == COUNTS["cases_of_ones"]
     shapes = [[leaf.value.shape for leaf in scenario.leaves if leaf.name != "factor"] for scenario in scenarios]
     assert any(len(set(each)) == 1 for each in shapes)
 

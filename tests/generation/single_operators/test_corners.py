@@ -6,9 +6,10 @@ from itertools import combinations
 import pytest
 
 from refgrad.generation import Profile, corner_scenarios, operator_scenario
-from refgrad.generation.draft.admission import well_formed
-from refgrad.generation.single_operators.corners import LARGEST_CORNER, SHAPES
-from refgrad.interpreter import Float64, evaluate, keywords
+from refgrad.generation.admission import called, well_formed
+from refgrad.generation.profile import COUNTS
+from refgrad.generation.single_operators.corners import CASES
+from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
@@ -22,7 +23,7 @@ def first_shapes(operator: str, profile: Profile = Profile()) -> set[tuple[int, 
 
 @pytest.mark.parametrize("operator", FORMULAS)
 def test_a_formula_meets_every_shape(operator: str) -> None:
-    assert first_shapes(operator) >= {shape for shapes in SHAPES for shape in shapes}
+    assert first_shapes(operator) >= {shape for shapes in CASES for shape in shapes}
 
 
 @pytest.mark.parametrize("operator", ["multiply", "lerp", "where", "concatenate", "linear", "addcmul"])
@@ -62,10 +63,9 @@ def test_zeros_are_met(operator: str, zeros: int) -> None:
 
 @pytest.mark.parametrize("operator", TABLE)
 def test_operands_and_attributes_fit_one_another(operator: str) -> None:
-    row = TABLE[operator]
     for scenario in corner_scenarios(operator):
         values, (step,) = evaluate(scenario, Float64()), scenario.applications
-        assert well_formed(row, [values[name] for name in step.arguments], row.bind(keywords(step)))
+        assert well_formed(*called(step, values))
 
 
 def test_a_variadic_operator_takes_many_operands_and_one() -> None:
@@ -76,7 +76,7 @@ def test_a_variadic_operator_takes_many_operands_and_one() -> None:
 @pytest.mark.parametrize("operator", ["sort", "logcumsumexp", "exp"])
 def test_no_array_is_larger_than_the_oracle_is_fast(operator: str) -> None:
     sizes = {leaf.value.size for scenario in corner_scenarios(operator) for leaf in scenario.leaves}
-    assert max(sizes) <= LARGEST_CORNER
+    assert max(sizes) <= COUNTS["largest_case"]
 
 
 def test_an_engine_of_scalars_gets_scalars() -> None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import exceptional_places, numbers_at
-from refgrad.generation.single_operators.exceptional import LARGEST, LARGEST_SIZE, SUBNORMAL
+from refgrad.generation.profile import COUNTS
+from refgrad.generation.single_operators.exceptional import LARGEST, SUBNORMAL
 from refgrad.operators import operator_table
 from refgrad.scenario import Leaf
 from refgrad.scenario.formats import FLOAT64
@@ -27,7 +28,7 @@ def test_every_operator_has_places_among_ordinary_numbers(name: str) -> None:
         assert place.others.size < sum(leaf.value.size for leaf in place.base.leaves) * 2
         assert np.all(place.others)
         assert np.all(np.isfinite(place.others))
-        assert max(leaf.value.size for leaf in place.base.leaves) <= LARGEST_SIZE
+        assert max(leaf.value.size for leaf in place.base.leaves) <= COUNTS["largest_plain_case"]
 
 
 @given(st.sampled_from(DIFFERENTIABLE), st.sampled_from([math.nan, math.inf, SUBNORMAL, -0.0]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from refgrad.generation import large_scenarios, period_of
-from refgrad.generation.single_operators.large_arrays import LARGEST, PERIOD
+from refgrad.generation.profile import COUNTS
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 
@@ -20,7 +20,7 @@ def test_an_operator_meets_an_array_of_thousands_and_one_of_tens_of_thousands(op
     sizes = [max(leaf.value.size for leaf in scenario.leaves) for scenario in large_scenarios(operator)]
     assert len(sizes) == 2
     assert 1000 < sizes[0] < 5000
-    assert 2**15 < sizes[1] <= LARGEST
+    assert 2**15 < sizes[1] <= COUNTS["largest_array"]
 
 
 @pytest.mark.parametrize("operator", [*FORMULAS[::8], *OTHERS])
@@ -49,7 +49,7 @@ def test_one_period_of_a_formula_stands_for_all_of_it(operator: str) -> None:
         assert period is not None
         small, large = (evaluate(each, Float64()) for each in (period, scenario))
         for name, array in large.items():
-            assert small[name].size == PERIOD
+            assert small[name].size == COUNTS["period"]
             assert np.array_equal(np.resize(small[name], array.shape), array)
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from refgrad.generation import (
     LAYOUTS,
+    Choices,
     Profile,
-    SeededChoices,
     contract_scenario,
     find_counterexample,
     operator_scenario,
 )
-from refgrad.generation.single_operators.views import with_random_view
+from refgrad.generation.single_operators.memory import with_random_view
 from refgrad.grading.judging.examination import examine
 from refgrad.interpreter import Float64, evaluate
 from refgrad.native.adapter import find_adapter
@@ -35,7 +35,7 @@ def test_an_operator_gets_an_operand_of_the_same_shape_which_is_a_view(operator:
     views = 0
     for seed in range(MANY):
         plain = operator_scenario(seed, operator, allowing(operator))
-        changed = with_random_view(plain, SeededChoices(seed), allowing(operator, layout), 1.0)
+        changed = with_random_view(plain, Choices(seed), allowing(operator, layout), 1.0)
         before, after = evaluate(plain, Float64()), evaluate(changed, Float64())
         if changed == plain:
             continue
@@ -59,7 +59,7 @@ def test_every_layout_occurs_as_often_and_some_operands_stay_as_they_are() -> No
 
 def test_without_such_operators_nothing_is_changed() -> None:
     scenario = operator_scenario(3, "exp")
-    assert with_random_view(scenario, SeededChoices(3), allowing("exp", "sum"), 1.0) == scenario
+    assert with_random_view(scenario, Choices(3), allowing("exp", "sum"), 1.0) == scenario
 
 
 MISREADING = """

@@ -19,7 +19,7 @@ from refgrad.generation import (
     random_scenario,
     second_order_corners,
 )
-from refgrad.generation.single_operators.variety import various
+from refgrad.generation.single_operators.corners import various
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.claims import all_claims
 from refgrad.operators import operator_table

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from refgrad.generation import Profile, SeededChoices, edge_scenario, random_scenario
+from refgrad.generation import Choices, Profile, edge_scenario, random_scenario
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import expanded
@@ -150,7 +150,7 @@ class Choosing(Arithmetic):
 
 def at_random(seed: int) -> Choose:
     """One side or the other, or something between them."""
-    choices = SeededChoices(seed)
+    choices = Choices(seed)
 
     def choose(condition: Decision, then: Any, otherwise: Any) -> tuple[Any, ...]:
         if condition is not None:

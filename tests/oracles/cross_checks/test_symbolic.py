@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from refgrad.generation import Profile, SeededChoices, operator_scenario, random_scenario
+from refgrad.generation import Choices, Profile, operator_scenario, random_scenario
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
@@ -100,7 +100,7 @@ def formula_derivative(operator: Operator, argument: str, point: Mapping[str, fl
 
 @pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
 def test_the_derivative_of_every_formula_is_what_sympy_says(row: Operator) -> None:
-    choices = SeededChoices(0)
+    choices = Choices(0)
     for _ in range(3):
         point: dict[str, float] = {}
         for argument in row.arguments:

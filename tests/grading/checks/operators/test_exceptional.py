@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.generation import exceptional_places
-from refgrad.generation.shrinking.shrinking import with_short_names
+from refgrad.generation.shrinking import with_short_names
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.operators import operator_table

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario, random_scenario, shrink, weight
-from refgrad.generation.shrinking.shrinking import with_short_names
+from refgrad.generation.shrinking import with_short_names
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import lifecycle_scenario
-from refgrad.generation.shrinking.repair import Evaluated, evaluated
-from refgrad.generation.shrinking.simplifications import consistent, without_one_change
+from refgrad.generation.repair import Evaluated, evaluated
+from refgrad.generation.simplifications import consistent, without_one_change
 from refgrad.scenario import Scenario, Step, parse
 
 X = "x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\n"

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.draft.admission import Array, distance_to_kink, in_domain, inside_of, well_conditioned
-from refgrad.generation.profile import Choices, Profile
-from refgrad.interpreter import numpy_forward
+from refgrad.generation.admission import Array, called, distance_to_kink, in_domain, inside_of, well_conditioned
+from refgrad.generation.profile import Choices, Profile, largest_value, least_margin
+from refgrad.interpreter import native, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, AttributeValue, Constant, Detach, Grad, Leaf, Scenario, Slice, Step
+from refgrad.scenario import Apply, Constant, Detach, Grad, Leaf, Scenario, Step
 
 Definition: TypeAlias = Leaf | Apply | Detach | Grad
 
@@ -93,6 +93,12 @@ class Operand:
         assert self.entries is not None
         return self.entries
 
+    @property
+    def call(self) -> tuple[Operator, list[Array], dict[str, Any]]:
+        """Operator, arrays and attributes of a result."""
+        assert isinstance(self.step, Apply)
+        return called(self.step, {argument.name: argument.array for argument in self.arguments})
+
     @classmethod
     def of(cls, array: Array, *, requires_grad: bool, arguments: tuple[Operand, ...] = ()) -> Operand:
         """Return a value with these entries and their bounds."""
@@ -124,12 +130,6 @@ class Draft:
     leaves: list[Operand] = field(default_factory=list)
     hooks: dict[str, str] = field(default_factory=dict)
     regions: list[bool] = field(default_factory=list)
-    largest: float = field(init=False)
-    margin: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Cache the profile's limits."""
-        self.largest, self.margin = self.profile.largest_value, self.profile.least_margin
 
     @property
     def records(self) -> bool:
@@ -148,17 +148,14 @@ class Draft:
             value.leaves = value.requires_grad << len(self.leaves)
             self.leaves.append(value)
         else:
-            self._link(value)
+            for argument in value.arguments:
+                argument.uses += 1
+                value.graph |= argument.graph
+                value.leaves |= argument.leaves
+            value.graph |= value.requires_grad << len(self.results)
             self.results.append(value)
         self.steps.append(step)
         self.values.append(value)
-
-    def _link(self, value: Operand) -> None:
-        for argument in value.arguments:
-            argument.uses += 1
-            value.graph |= argument.graph
-            value.leaves |= argument.leaves
-        value.graph |= value.requires_grad << len(self.results)
 
     def add_leaf(self, value: Operand) -> None:
         """Add the leaf to the scenario."""
@@ -190,7 +187,7 @@ class Draft:
         of too high a rank.
         """
         arrays = [argument.array for argument in arguments]
-        bound = operator.bind({name: _native(value) for name, value in attributes.items()})
+        bound = operator.bind({name: native(value) for name, value in attributes.items()})
         try:
             inside = [] if operator.composite is None else inside_of(operator, arrays, bound)
             if not in_domain(operator, arrays, bound, inside):
@@ -207,13 +204,10 @@ class Draft:
             return None
         requires_grad = any(argument.requires_grad for argument in arguments)
         value = Operand.of(array, requires_grad=requires_grad, arguments=tuple(arguments))
-        if not value.within(-self.largest, self.largest):
+        limit = largest_value(self.profile.dtype)
+        if not value.within(-limit, limit):
             return None
-        near = margin >= 0 and distance_to_kink(operator, arrays, bound, array, inside) <= max(margin, self.margin)
+        near = margin >= 0 and distance_to_kink(operator, arrays, bound, array, inside) <= max(
+            margin, least_margin(self.profile.dtype)
+        )
         return None if near else value
-
-
-def _native(value: AttributeValue) -> Any:
-    if not isinstance(value, tuple):
-        return value
-    return tuple(item.to_native() if isinstance(item, Slice) else item for item in value)

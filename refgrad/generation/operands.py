@@ -13,8 +13,10 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from refgrad.generation.attributes.rules import differing_axes, stretched
-from refgrad.generation.profile import LARGEST_SIZE, Choices, Profile
+import numpy as np
+
+from refgrad.generation.attributes.choosing import differing_axes, stretched
+from refgrad.generation.profile import COUNTS, Choices, Profile
 from refgrad.operators import Operator
 from refgrad.operators.operator import Shape
 from refgrad.operators.table import Operands
@@ -94,15 +96,10 @@ class OperandRule:
 @lru_cache(maxsize=2**14)
 def broadcast_shape(*shapes: Shape) -> Shape | None:
     """Return the shape to which all of these broadcast, or None."""
-    rank = max(map(len, shapes))
-    result = [1] * rank
-    for shape in shapes:
-        for place, length in enumerate(shape, rank - len(shape)):
-            if length not in {1, result[place]}:
-                if result[place] != 1:
-                    return None
-                result[place] = length
-    return tuple(result)
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
 
 
 def narrowed(choices: Choices, shape: Shape) -> Shape:
@@ -115,7 +112,7 @@ def narrowed(choices: Choices, shape: Shape) -> Shape:
 
 def _broadcasts(shapes: tuple[Shape, ...], shape: Shape) -> bool:
     result = broadcast_shape(*shapes, shape)
-    return result is not None and math.prod(result) <= LARGEST_SIZE
+    return result is not None and math.prod(result) <= COUNTS["largest_size"]
 
 
 def _broadcasting(choices: Choices, shapes: tuple[Shape, ...], profile: Profile) -> Shape:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.generation import Profile, SeededChoices
-from refgrad.generation.draft.operands import bound, chosen, nearest
+from refgrad.generation import Choices, Profile
+from refgrad.generation.operands import bound, chosen, nearest
 
 PATTERNS = (
     ("... n k", "... k m"),
@@ -20,7 +20,7 @@ PATTERNS = (
 
 @given(st.sampled_from(PATTERNS), st.lists(st.integers(0, 4), max_size=4), st.integers(0, 2**32))
 def test_shapes_that_are_chosen_one_after_the_other_fit(patterns: tuple[str, ...], start: list[int], seed: int) -> None:
-    choices = SeededChoices(seed)
+    choices = Choices(seed)
     shapes: tuple[tuple[int, ...], ...] = (nearest(patterns[0], tuple(start)),)
     assert bound(patterns, shapes) is not None
     while len(shapes) < len(patterns):

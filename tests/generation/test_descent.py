@@ -1,8 +1,10 @@
 """Tests of the questions that shrinking asks."""
 
 from refgrad.generation import random_scenario, weight
-from refgrad.generation.shrinking.repair import evaluated
-from refgrad.generation.shrinking.shrinking import first_question
+from refgrad.generation.repair import evaluated
+from refgrad.generation.shrinking import first_question
+
+YES, NO = True, False
 
 
 def test_a_question_leads_to_the_same_ones_whenever_it_is_answered() -> None:
@@ -10,8 +12,8 @@ def test_a_question_leads_to_the_same_ones_whenever_it_is_answered() -> None:
     assert start is not None
     question = first_question(start)
     assert question is not None
-    assert question.after_no is question.after_no
-    assert question.after_yes is not question.after_no
+    assert question.after(NO) is question.after(NO)
+    assert question.after(YES) is not question.after(NO)
 
 
 def test_after_a_yes_only_simpler_scenarios_are_asked_about() -> None:
@@ -20,7 +22,7 @@ def test_after_a_yes_only_simpler_scenarios_are_asked_about() -> None:
     question, weights = first_question(start), [weight(start.scenario)]
     while question is not None:
         weights.append(weight(question.scenario))
-        question = question.after_yes
+        question = question.after(YES)
     assert len(weights) > 3
     assert weights == sorted(weights, reverse=True)
 
@@ -32,5 +34,5 @@ def test_no_scenario_is_asked_about_twice() -> None:
     texts: list[str] = []
     while question is not None and len(texts) < 60:
         texts.append(question.scenario.text)
-        question = question.after_no
+        question = question.after(NO)
     assert len(set(texts)) == len(texts) == 60

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from refgrad.generation.draft.admission import MARGIN, Array, distance_to_kink, in_domain, well_formed
-from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords
-from refgrad.operators import Operator, operator_table
+from refgrad.generation.admission import MARGIN, Array, called, distance_to_kink, in_domain, well_formed
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
-from refgrad.scenario.rewrite import (
-    descendants,
-    needed,
-    resized,
-    with_fitting_seeds,
-    with_fitting_tangents,
-    with_seeds,
-)
-
-
-def changes_tensors(steps: Iterable[Step]) -> bool:
-    """Return True if tensors change, so that the values and flags computed in this module may be wrong."""
-    return any(step.stateful for step in steps)
+from refgrad.scenario.rewrite import descendants, needed, resized, with_fitting_seeds, with_fitting_tangents, with_seeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +28,7 @@ class Evaluated:
         Outputs are results that require grad, seeds fit them, and graphs that are traversed again are retained.
         """
         steps = self.scenario.steps
-        if changes_tensors(steps):
+        if any(step.stateful for step in steps):  # then the values and flags computed here may be wrong
             return False
         results = {step.name for step in self.scenario.definitions.values() if not isinstance(step, Leaf)}
         recorded = self.recorded & results
@@ -58,7 +44,7 @@ class Evaluated:
         """Return True if every operator stays clear of its kinks."""
         gradients = _from_gradients(self.scenario)
         return all(
-            distance_to_kink(*_call(step, self.values), self.values[step.name]) > MARGIN
+            distance_to_kink(*called(step, self.values), self.values[step.name]) > MARGIN
             for step in self.scenario.applications
             if step.name not in gradients
         )
@@ -84,12 +70,13 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
             values = evaluate(scenario, Float64())
             gradients = _from_gradients(scenario)
             admitted = all(
-                well_formed(*_call(s, values)) and (s.name in gradients or _meaningful(s, values))
+                well_formed(*called(s, values)) and (s.name in gradients or _meaningful(s, values))
                 for s in scenario.applications
             )
     except ScenarioEvaluationError:
         return None
-    return Evaluated(scenario, values, _recorded_names(scenario.steps)) if admitted else None
+    recorded = descendants(scenario.steps, lambda step: isinstance(step, Leaf) and step.requires_grad, Apply | Grad)
+    return Evaluated(scenario, values, recorded) if admitted else None
 
 
 def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
@@ -114,24 +101,13 @@ def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
     return result
 
 
-def _recorded_names(steps: Iterable[Step]) -> frozenset[str]:
-    """Return the names that require grad."""
-    return descendants(steps, lambda step: isinstance(step, Leaf) and step.requires_grad, Apply | Grad)
-
-
 def _from_gradients(scenario: Scenario) -> frozenset[str]:
     """Return the names whose values depend on gradients or tangents, which are not computed here."""
     return descendants(scenario.steps, lambda step: isinstance(step, Grad | Jvp))
 
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
-    operator, arrays, attributes = _call(step, values)
-    return bool(np.isfinite(values[step.name]).all()) and in_domain(operator, arrays, attributes)
-
-
-def _call(step: Apply, values: Mapping[str, Array]) -> tuple[Operator, list[Array], dict[str, Any]]:
-    operator = operator_table()[step.operator]
-    return operator, [values[name] for name in step.arguments], operator.bind(keywords(step))
+    return bool(np.isfinite(values[step.name]).all()) and in_domain(*called(step, values))
 
 
 def _seed_fits(start: Backward | Grad, output: Array) -> bool:
@@ -156,15 +132,9 @@ def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step
     later: set[str] = set()
     flagged: list[Step] = []
     for step in reversed(steps):
-        if isinstance(step, Backward):
-            graph = graphs.get(step.output, frozenset())
-            flagged.append(replace(step, retain_graph=True) if graph & later else step)
-            later |= graph
-        elif isinstance(step, Grad):
-            later |= graphs.get(step.output, frozenset())
-            flagged.append(step)
-        else:
-            flagged.append(step)
+        graph = graphs.get(step.output, frozenset()) if isinstance(step, Backward | Grad) else frozenset()
+        flagged.append(replace(step, retain_graph=True) if isinstance(step, Backward) and graph & later else step)
+        later |= graph
     return tuple(reversed(flagged))
 
 

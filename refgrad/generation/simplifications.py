@@ -9,9 +9,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.draft.admission import Array
-from refgrad.generation.shrinking.repair import Evaluated, changes_tensors
-from refgrad.generation.shrinking.simpler_values import simpler_attributes, simpler_constants, with_lengths
+from refgrad.generation.attributes.rules import simpler_attributes, with_lengths
+from refgrad.generation.repair import Evaluated
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step
 from refgrad.scenario.codecs import Scope, Tangents
@@ -30,9 +29,14 @@ from refgrad.scenario.rewrite import (
 
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
+Index: TypeAlias = tuple[slice | int, ...]
 
 LONGEST: Final = 16
 """Largest number of consecutive steps that are removed at once, except for halves."""
+
+
+FEW: Final = 8
+"""Largest number of entries of an array that is also simplified entry by entry."""
 
 
 def single_application(current: Evaluated) -> Iterator[Steps]:
@@ -113,7 +117,8 @@ def merged_leaves(current: Evaluated) -> Iterator[Steps]:
         for other in leaves[:number]:
             if (leaf.value.shape, leaf.value.dtype) == (other.value.shape, other.value.dtype):
                 kept = replace(other, requires_grad=leaf.requires_grad or other.requires_grad)
-                steps = [kept if s is other else s for s in current.scenario.steps if not _reads(s, leaf.name)]
+                reads = {s for s in current.scenario.steps if isinstance(s, Read | ZeroGrad) and s.name == leaf.name}
+                steps = [kept if s is other else s for s in current.scenario.steps if s not in reads]
                 yield substituted(steps, leaf, other.name)
 
 
@@ -133,22 +138,22 @@ def shorter_axes(current: Evaluated) -> Iterator[Steps]:
     lengths = sorted({length for leaf in current.scenario.leaves for length in leaf.value.shape}, reverse=True)
     for old in lengths:
         for part in _parts(old):
-            yield from _both_ways(current, partial(_cut_lengths, old, part), {old: part.stop - part.start})
+            yield from _both_ways(current, partial(_of_length, old, part), {old: part.stop - part.start})
     for leaf in current.scenario.leaves:
         for axis, old in enumerate(leaf.value.shape):
             for part in _parts(old):
-                yield from _both_ways(current, _only(leaf, (*(slice(None),) * axis, part)), {})
+                yield from _both_ways(current, _only(leaf, *(slice(None),) * axis, part), {})
 
 
 def fewer_axes(current: Evaluated) -> Iterator[Steps]:
     """Yield the scenario with the first entry of an axis instead of that axis, in every leaf or in one."""
     rank = max((len(leaf.value.shape) for leaf in current.scenario.leaves), default=0)
     for dropped in range(rank, 0, -1):
-        yield from _both_ways(current, partial(_keep_axes, rank - dropped), {})
+        yield from _both_ways(current, partial(_of_leading_axes, rank - dropped), {})
     for leaf in current.scenario.leaves:
         for axis, length in enumerate(leaf.value.shape):
             if length:
-                yield from _both_ways(current, _only(leaf, (*(slice(None),) * axis, 0)), {})
+                yield from _both_ways(current, _only(leaf, *(slice(None),) * axis, 0), {})
 
 
 def plainer_leaves(current: Evaluated) -> Iterator[Steps]:
@@ -175,7 +180,7 @@ def shorter_lives(current: Evaluated) -> Iterator[Steps]:
     Only scenarios in which tensors change are shortened in this way.
     """
     steps = current.scenario.steps
-    length = len(steps) // 2 if changes_tensors(steps) else 0
+    length = len(steps) // 2 if any(step.stateful for step in steps) else 0
     while length:
         for start in range(len(steps) - length, -1, -length):
             yield consistent([*steps[:start], *steps[start + length :]])
@@ -239,8 +244,7 @@ def _plainer(kinds: Any, field: str, simpler: Callable[[Any], Iterable[Any]]) ->
 
 def _fewer_arguments(step: Apply) -> list[tuple[str, ...]]:
     """Return the arguments without one of them. A candidate whose operator needs it is rejected later."""
-    names = step.arguments
-    return [(*names[:place], *names[place + 1 :]) for place in range(len(names)) if len(names) > 1]
+    return [spliced(step.arguments, at) for at in range(len(step.arguments)) if len(step.arguments) > 1]
 
 
 def _simpler_seeds(start: Backward | Grad) -> Iterator[Constant | None]:
@@ -252,11 +256,10 @@ def _simpler_seeds(start: Backward | Grad) -> Iterator[Constant | None]:
 
 def _simpler_tangents(step: Jvp) -> Iterator[Tangents]:
     """Yield the tangents without one of them, or with one of simpler numbers."""
-    for place, (leaf, tangent) in enumerate(step.tangents):
-        before, after = step.tangents[:place], step.tangents[place + 1 :]
-        if before or after:
-            yield (*before, *after)
-        yield from ((*before, (leaf, simpler), *after) for simpler in simpler_constants(tangent))
+    for at, (leaf, tangent) in enumerate(step.tangents):
+        if len(step.tangents) > 1:
+            yield spliced(step.tangents, at)
+        yield from (spliced(step.tangents, at, (leaf, simpler)) for simpler in simpler_constants(tangent))
 
 
 SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
@@ -281,6 +284,33 @@ SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
 )
 
 
+def simpler_constants(constant: Constant) -> Iterator[Constant]:
+    """Yield constants of the same shape with simpler numbers: ones, small integers, rounded; then entry by entry."""
+    array = constant.to_numpy()
+    if array.dtype.kind == "b":
+        yield Constant.of(np.ones_like(array))
+        return
+    counting = np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
+    for simpler in (np.ones_like(array), counting, np.copysign(counting, array), np.round(array), np.trunc(array)):
+        yield Constant.of(simpler, constant.dtype)
+    for place in range(array.size if array.size <= FEW else 0):
+        for number in (1.0, 2.0, 0.5, np.round(array.flat[place]), np.round(array.flat[place], 1)):
+            changed = array.copy()
+            changed.flat[place] = number
+            yield Constant.of(changed, constant.dtype)
+    yield Constant.of(np.round(array, 1), constant.dtype)
+
+
+def complexity(constant: Constant) -> tuple[int, tuple[str, ...]]:
+    """Return the total length of the numbers as text, and the texts to break ties.
+
+    A zero counts as longer than it is, since zeros hide too much.
+    """
+    numbers = constant.to_numpy().ravel().astype(float).tolist()
+    words = tuple(f"{number:g}" if float(f"{number:g}") == number else repr(number) for number in numbers)
+    return sum(len(word) + (word in {"0", "-0"}) for word in words), words
+
+
 def _as_leaf(current: Evaluated, name: str) -> Leaf:
     definition = current.scenario.definitions[name]
     if isinstance(definition, Leaf):
@@ -292,10 +322,6 @@ def _dtype(current: Evaluated, name: str) -> str:
     return promoted(floating_dtypes(current.scenario)[name])
 
 
-def _reads(step: Step, name: str) -> bool:
-    return isinstance(step, Read | ZeroGrad) and step.name == name
-
-
 def _without_vain_reads(steps: Steps) -> list[Step]:
     """Leave out the reads of names that no operator or backward uses any more, so that they can be removed, too."""
     jvps = {step.name for step in steps if isinstance(step, Jvp)}
@@ -304,8 +330,9 @@ def _without_vain_reads(steps: Steps) -> list[Step]:
     return [step for step in steps if not isinstance(step, Read | ZeroGrad) or step.name in used]
 
 
-def _only(chosen: Leaf, index: tuple[Any, ...]) -> Callable[[Leaf], Array]:
-    return lambda leaf: leaf.value.to_numpy()[index] if leaf is chosen else leaf.value.to_numpy()
+def _only(chosen: Leaf, *index: slice | int) -> Callable[[Leaf], Index]:
+    """Return the function that returns the index for one leaf, and an empty one for the others."""
+    return lambda leaf: index if leaf is chosen else ()
 
 
 def _parts(length: int) -> list[slice]:
@@ -318,25 +345,23 @@ def _parts(length: int) -> list[slice]:
     return [slice(start, stop) for start, stop in dict.fromkeys(bounds) if start < stop and stop - start < length]
 
 
-def _cut_lengths(old: int, part: slice, leaf: Leaf) -> Array:
-    cut = tuple(part if length == old else slice(None) for length in leaf.value.shape)
-    array: Array = leaf.value.to_numpy()[cut]
-    return array
+def _of_length(old: int, part: slice, leaf: Leaf) -> Index:
+    """Return the index of a part of each axis of some length."""
+    return tuple(part if length == old else slice(None) for length in leaf.value.shape)
 
 
-def _keep_axes(rank: int, leaf: Leaf) -> Array:
-    """Keep the last ``rank`` axes."""
-    array = leaf.value.to_numpy()
-    dropped = array.shape[: max(0, array.ndim - rank)]
-    return np.asarray(array[(0,) * len(dropped)]) if 0 not in dropped else array
+def _of_leading_axes(rank: int, leaf: Leaf) -> Index:
+    """Return the index of the first entry along all axes but the last ``rank``."""
+    dropped = leaf.value.shape[: max(0, len(leaf.value.shape) - rank)]
+    return () if 0 in dropped else (0,) * len(dropped)
 
 
-def _contiguous(array: Array) -> Array:
-    return np.ascontiguousarray(array).reshape(np.shape(array))
+def _both_ways(current: Evaluated, index: Callable[[Leaf], Index], lengths: dict[int, int]) -> Iterator[Steps]:
+    """Yield the steps with parts of leaves, and attributes adapted to the lengths or in their simplest form."""
 
+    def part(leaf: Leaf) -> Constant:
+        return Constant.of(np.asarray(leaf.value.to_numpy()[index(leaf)]), leaf.value.dtype)
 
-def _both_ways(current: Evaluated, change: Callable[[Leaf], Array], lengths: dict[int, int]) -> Iterator[Steps]:
-    """Yield the steps with changed leaves: with attributes adapted to the lengths, and with the simplest attributes."""
-    steps = with_values(current.scenario.steps, lambda leaf: Constant.of(_contiguous(change(leaf)), leaf.value.dtype))
+    steps = with_values(current.scenario.steps, part)
     yield mapped(steps, Apply, lambda step: with_lengths(step, lengths))
     yield mapped(steps, Apply, lambda step: replace(step, attributes=next(simpler_attributes(step), step.attributes)))

@@ -3,65 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
-from refgrad.generation.attributes.rules import DEFAULT_RANGE, adapted, admits, choose_attributes
-from refgrad.generation.draft.admission import MARGIN, Array, has_ties
-from refgrad.generation.draft.draft import Draft, Operand
-from refgrad.generation.draft.operands import broadcast_shape, narrowed, operand_rule
-from refgrad.generation.profile import LARGEST_VALUE, Choices, Profile
+from refgrad.generation.admission import MARGIN, Array, has_ties
+from refgrad.generation.attributes.rules import adapted, admits, choose_attributes
+from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.operands import broadcast_shape, narrowed, operand_rule
+from refgrad.generation.profile import (
+    COUNTS,
+    INTEGERS,
+    MAGNITUDES,
+    NUMBERS,
+    PROBABILITIES,
+    Choices,
+    Profile,
+    least_margin,
+)
 from refgrad.operators import Argument, Operator
 from refgrad.operators.operator import Shape
 from refgrad.scenario.formats import rounded
-
-TAME: Final = 0.7
-"""Probability that a leaf stays within DEFAULT_RANGE, which suits many operators, though its own accepts more."""
-
-AT_LEAST: Final = 0.5
-"""Smallest length of a range narrowed to DEFAULT_RANGE."""
-
-REPLACED: Final = 0.4
-"""Probability that an entry of a leaf with special numbers is one of them."""
-
-STRESS: Final = 3
-"""Weight of stress values among the kinds of special numbers, if the operator has any; other kinds have weight 1.
-
-A leaf is twice as likely to have special numbers then, so that the other kinds do not become rare.
-"""
-
-ZEROS: Final = (0.0, -0.0)
-
-TINY: Final = (1e-20, -1e-160, 1e-310, -5e-324)
-"""Small numbers for smooth elementwise operators.
-
-The first vanishes when added to other numbers, the square of the second is subnormal, and so are the last two.
-"""
-
-MODEST: Final = (1e-3, -1e-3)
-"""Small numbers for linear algebra, with which a float32 matrix is not yet singular."""
-
-NORMAL: Final = (1e-20, -1e-160, 1e-300, -1e-300)
-"""Small normal numbers for operators with kinks: a library that flushes subnormal numbers to 0 would be on the kink."""
-
-SMALL: Final = (1e-20, -1e-9)
-"""Small numbers for operators with jumps, and for those that combine entries in sums and products."""
-
-FRESH: Final = 0.12
-"""Probability that an operand is a new leaf although an existing value would fit."""
-
-TWICE: Final = 0.1
-"""Probability that an operator takes the previous operand once more, if it can."""
-
-UNUSED: Final = 0.7
-"""Probability that only values that nothing uses yet are considered. It makes chains longer and sinks fewer."""
-
-VARIADIC: Final = (2, 3, 2, 1)
-"""Numbers of operands that a variadic argument stands for. A repeated number is more likely."""
 
 ON_EDGE: Final = -1.0
 """Margin for values that may lie on a kink."""
@@ -69,12 +34,19 @@ ON_EDGE: Final = -1.0
 
 def sample_range(operator: Operator, argument: Argument) -> tuple[float, float]:
     """Return the range from which the argument's entries are drawn."""
-    return operator.samples.get(argument.name, DEFAULT_RANGE)
+    low, high = operator.samples.get(argument.name, NUMBERS["default_range"])
+    return low, high
+
+
+def tame(low: float, high: float) -> tuple[float, float]:
+    """Return the part of a range that lies in the default range. It is empty if the second number is not larger."""
+    least, most = NUMBERS["default_range"]
+    return max(low, least), min(high, most)
 
 
 def accepted_range(operator: Operator, argument: Argument) -> tuple[float, float]:
     """Return the range in which the argument's entries must lie. An operator without one accepts any value."""
-    return operator.samples.get(argument.name, (-LARGEST_VALUE, LARGEST_VALUE))
+    return operator.samples.get(argument.name, (-MAGNITUDES["largest_value"], MAGNITUDES["largest_value"]))
 
 
 def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument: Argument, shape: Shape) -> Operand:
@@ -84,13 +56,14 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
         array: Array = np.array([choices.boolean(0.5) for _ in range(size)], dtype=bool).reshape(shape)
         return Operand.of(array, requires_grad=False)
     low, high = sample_range(operator, argument)
-    tame_low, tame_high = max(low, DEFAULT_RANGE[0]), min(high, DEFAULT_RANGE[1])
-    if tame_high - tame_low >= AT_LEAST and choices.boolean(TAME):
+    tame_low, tame_high = tame(low, high)
+    if tame_high - tame_low >= MAGNITUDES["narrowest_range"] and choices.happens("tame_leaf"):
         low, high = tame_low, tame_high
     array = random_array(choices, low, high, shape, profile.dtype)
-    stress = [operator.stress_values[argument.name]] * STRESS if argument.name in operator.stress_values else []
+    own = operator.stress_values.get(argument.name)
+    stress = [own] * COUNTS["stress_weight"] if own is not None else []
     if size and profile.special and choices.boolean(min(1.0, profile.special * (2 if stress else 1))):
-        ends: list[tuple[float, ...]] = [(low, high), *stress]
+        ends: list[Sequence[float]] = [(low, high), *stress]
         array = rounded(special_array(choices, operator, array, ends), profile.dtype)
     return Operand.of(array, requires_grad=not choices.boolean(profile.constants))
 
@@ -100,32 +73,28 @@ def random_array(choices: Choices, low: float, high: float, shape: Shape, dtype:
     return rounded(np.array(choices.decimals(low, high, math.prod(shape)), dtype=np.float64), dtype).reshape(shape)
 
 
-def _small_numbers(operator: Operator) -> tuple[float, ...]:
+def _small_numbers(operator: Operator) -> Sequence[float]:
     """Return the small numbers for an operator. Near a jump, smaller quotients underflow onto its other side."""
     if operator.family == "linear_algebra":
-        return MODEST
+        return NUMBERS["modest"]
     kinds = {edge.kind for edge in operator.edges}
     if not operator.elementwise or "jump" in kinds:
-        return SMALL
-    return NORMAL if "kink" in kinds else TINY
+        return NUMBERS["small"]
+    return NUMBERS["normal"] if "kink" in kinds else NUMBERS["tiny"]
 
 
-def special_array(choices: Choices, operator: Operator, array: Array, ends: list[tuple[float, ...]]) -> Array:
+def special_array(choices: Choices, operator: Operator, array: Array, ends: list[Sequence[float]]) -> Array:
     """Return the array with at least one entry replaced by special numbers of one kind.
 
     The kinds are the array's first entry, each element of ``ends``, and, if the range contains 0, zeros and small
     numbers. The first element of ``ends`` holds the ends of the range.
     """
     low, high = ends[0]
-    kinds = [
-        (float(array.flat[0]),),
-        *ends,
-        *([ZEROS, _small_numbers(operator)] if low < 0 < high else []),
-    ]
+    kinds = [(float(array.flat[0]),), *ends, *([NUMBERS["zeros"], _small_numbers(operator)] if low < 0 < high else [])]
     numbers = choices.choice(kinds)
     certain = choices.integer(0, array.size - 1)
     entries = [
-        choices.choice(numbers) if place == certain or choices.boolean(REPLACED) else entry
+        choices.choice(numbers) if place == certain or choices.happens("special_entry") else entry
         for place, entry in enumerate(array.ravel().tolist())
     ]
     return np.array(entries, dtype=np.float64).reshape(array.shape)
@@ -146,8 +115,8 @@ def put_on_edge(
     for argument, operand in zip(operator.arguments, operands, strict=True):
         array = operand.array.copy()
         if argument.name in example:
-            for place in places:
-                array[_projected(np.unravel_index(place, result), array.shape)] = example[argument.name]
+            entries = np.broadcast_to(np.arange(array.size).reshape(array.shape), result).ravel()
+            array.flat[entries[places]] = example[argument.name]
         numbers = array if operand.condition else rounded(array, dtype)
         moved.append(Operand.of(numbers, requires_grad=operand.requires_grad))
     return moved
@@ -161,18 +130,12 @@ def with_ties(choices: Choices, operand: Operand) -> Operand:
     return Operand.of(array, requires_grad=operand.requires_grad)
 
 
-def _projected(index: tuple[np.intp, ...], shape: Shape) -> tuple[int, ...]:
-    """Return the index of the entry of an operand of this shape that broadcasting carries to ``index``."""
-    last = index[len(index) - len(shape) :]
-    return tuple(0 if length == 1 else int(place) for place, length in zip(last, shape, strict=True))
-
-
 def apply_operator(draft: Draft, operator: Operator) -> bool:
     """Apply the operator to existing values or to fresh leaves; return False if neither was admitted."""
     edge = bool(operator.edges) and draft.choices.boolean(draft.profile.edges)
     if edge and draft.choices.boolean(0.5):
         return apply_on_edge(draft, operator)
-    existing = choose_operands(draft, operator, FRESH)
+    existing = choose_operands(draft, operator, PROBABILITIES["fresh_leaf"])
     return commit(draft, operator, existing, margin=ON_EDGE if edge else MARGIN) or apply_afresh(draft, operator)
 
 
@@ -218,7 +181,7 @@ def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Oper
     If no leaf requires grad so far, one of the operands does.
     """
     operands: list[Operand] = []
-    count = draft.choices.choice(VARIADIC) if operator.arguments[-1].variadic else 1
+    count = draft.choices.choice(INTEGERS["variadic"]) if operator.arguments[-1].variadic else 1
     for argument in slots(operator, count):
         operands.append(_choose_one(draft, operator, argument, operands, fresh))
     if not (any(leaf.requires_grad for leaf in draft.leaves) or any(value.requires_grad for value in operands)):
@@ -229,12 +192,18 @@ def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Oper
 
 def _choose_one(draft: Draft, operator: Operator, argument: Argument, before: list[Operand], fresh: float) -> Operand:
     choices, shapes = draft.choices, tuple(operand.shape for operand in before)
-    if before and choices.boolean(TWICE) and may_repeat(operator, argument, before[-1], shapes):
+    if before and choices.happens("same_operand") and may_repeat(operator, argument, before[-1], shapes):
         return before[-1]
     if not choices.boolean(fresh) and (fitting := _fitting(draft, operator, argument, shapes)):
         return _pick(choices, fitting)
-    shape = operand_rule(operator).choose(choices, shapes, draft.profile) if before else _first_shape(draft, operator)
-    return fresh_leaf(choices, draft.profile, operator, argument, shape)
+    base = draft.base if before else narrowed(choices, draft.base)
+    return fresh_leaf(choices, draft.profile, operator, argument, next_shape(draft, operator, shapes, base))
+
+
+def next_shape(draft: Draft, operator: Operator, shapes: tuple[Shape, ...], base: Shape) -> Shape:
+    """Return a shape for the operand after those of ``shapes``. That of the first operand is close to ``base``."""
+    rule = operand_rule(operator)
+    return rule.choose(draft.choices, shapes, draft.profile) if shapes else adapted(operator, rule.first(base))
 
 
 def slots(operator: Operator, count: int) -> tuple[Argument, ...]:
@@ -247,7 +216,7 @@ def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple
     """Return the existing values that fit this argument after operands of these shapes."""
     low, high = accepted_range(operator, argument)
     condition = argument.dtype == "bool"
-    margin = max(MARGIN, draft.margin)
+    margin = max(MARGIN, least_margin(draft.profile.dtype))
     return [
         value
         for value in draft.values
@@ -269,11 +238,6 @@ def may_repeat(operator: Operator, argument: Argument, value: Operand, shapes: t
 
 
 def _pick(choices: Choices, values: list[Operand]) -> Operand:
-    if choices.boolean(UNUSED):
+    if choices.happens("unused_value"):
         values = [value for value in values if not value.uses] or values
     return choices.choice(values)
-
-
-def _first_shape(draft: Draft, operator: Operator) -> Shape:
-    shape = narrowed(draft.choices, draft.base)
-    return adapted(operator, operand_rule(operator).first(shape))

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-from refgrad.generation.draft.admission import MARGIN
-from refgrad.generation.draft.application import accepted_range, random_array
-from refgrad.generation.draft.draft import Draft, Operand
-from refgrad.generation.profile import Choices, Profile, reducing_operators
-from refgrad.operators import Operator, operator_table
+from refgrad.generation.admission import MARGIN
+from refgrad.generation.application import accepted_range, random_array
+from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.profile import NUMBERS, Choices, Profile, reducing_operators
+from refgrad.operators import operator_table
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.rewrite import floating_dtypes, needed, retyped
-
-SEED_RANGE: Final = (-3.0, 3.0)
-INTERIOR: Final = 0.25
-"""Probability that an output is drawn among all results rather than among those that no operator uses."""
-
-REBUILT: Final = 0.2
-"""Probability that a later backward runs on a new copy of the graph of the previous output."""
-
-WIDER: Final = 0.5
-"""Probability that a leaf has the wider dtype in a scenario of two dtypes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +52,8 @@ def _outputs(draft: Draft) -> list[Operand]:
     sinks = sorted((v for v in recorded if not v.uses), key=lambda value: -value.graph.bit_count())
     outputs: list[Operand] = []
     reached = 0
-    for number in draft.choices.repeat(1, draft.profile.max_backwards):
-        pool = recorded if outputs and draft.choices.boolean(INTERIOR) else sinks[number:] or recorded
+    for number in range(draft.choices.integer(1, draft.profile.max_backwards)):
+        pool = recorded if outputs and draft.choices.happens("interior_output") else sinks[number:] or recorded
         if not draft.profile.accumulate:
             pool = [value for value in pool if not value.leaves & reached]
         if not pool:
@@ -87,23 +76,21 @@ def _scalar(draft: Draft, output: Operand, others: list[Operand]) -> Operand | N
         fitting = [
             row for row in reducing_operators(draft.profile) if value.within(*accepted_range(row, row.arguments[0]))
         ]
-        if fitting and _reduce(draft, draft.choices.choice(fitting), value):
-            return draft.results[-1]
+        if not fitting:
+            continue
+        operator = draft.choices.choice(fitting)
+        result = draft.compute(operator, [value], {}, margin=MARGIN)
+        if result is not None:
+            draft.add_result(result, operator.name, {})
+            return result
     return None
-
-
-def _reduce(draft: Draft, operator: Operator, value: Operand) -> bool:
-    result = draft.compute(operator, [value], {}, margin=MARGIN)
-    if result is not None:
-        draft.add_result(result, operator.name, {})
-    return result is not None
 
 
 def _planned(draft: Draft, outputs: list[Operand]) -> list[PlannedBackward]:
     planned: list[PlannedBackward] = []
     built = len(draft.results)
     for number, output in enumerate(outputs):
-        if number and draft.profile.accumulate and draft.choices.boolean(REBUILT):
+        if number and draft.profile.accumulate and draft.choices.happens("rebuilt_graph"):
             copies = _rebuilt(draft, outputs[number - 1], built)
             seed = _seed(draft, outputs[number - 1])
             planned.append(PlannedBackward(copies[-1].name, seed, ((1 << len(copies)) - 1) << built, copies))
@@ -120,8 +107,7 @@ def _rebuilt(draft: Draft, output: Operand, built: int) -> tuple[Apply, ...]:
     for position, value in enumerate(draft.results):
         if output.graph >> position & 1 and isinstance(value.step, Apply):
             names[value.name] = f"a{built + len(copies) + 1}"
-            arguments = tuple(names.get(argument.name, argument.name) for argument in value.arguments)
-            copies.append(Apply(names[value.name], value.step.operator, arguments, value.step.attributes))
+            copies.append(value.step.renamed(names))
     return tuple(copies)
 
 
@@ -133,7 +119,7 @@ def _seed(draft: Draft, output: Operand) -> Constant | None:
 
 def random_seed(choices: Choices, shape: Shape, profile: Profile) -> Constant:
     """Return a random seed or factor of either sign in the profile's dtype."""
-    return Constant.of(random_array(choices, *SEED_RANGE, shape, profile.dtype), profile.dtype)
+    return Constant.of(random_array(choices, *NUMBERS["default_range"], shape, profile.dtype), profile.dtype)
 
 
 def _with_wider_leaves(scenario: Scenario, choices: Choices, wider: str) -> Scenario:
@@ -143,7 +129,7 @@ def _with_wider_leaves(scenario: Scenario, choices: Choices, wider: str) -> Scen
     arrays get operands of one dtype, since libraries reject others by design.
     """
     floating = [leaf.name for leaf in scenario.leaves if leaf.value.dtype in FORMATS]
-    chosen = {name for name in floating if choices.boolean(WIDER)}
+    chosen = {name for name in floating if choices.happens("wider_leaf")}
     if len(floating) > 1 and len(chosen) in {0, len(floating)}:
         chosen = {choices.choice(floating)}
     while True:

@@ -8,19 +8,17 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-from refgrad.generation.shrinking.repair import Evaluated, Kept, evaluated, repaired
-from refgrad.generation.shrinking.simpler_values import complexity
-from refgrad.generation.shrinking.simplifications import SIMPLIFICATIONS, Steps
+from refgrad.generation.repair import Evaluated, Kept, evaluated, repaired
+from refgrad.generation.simplifications import SIMPLIFICATIONS, Steps, complexity
 from refgrad.scenario import Backward, Grad, Hook, Scenario
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.rewrite import needed, renamed
 
 Fails: TypeAlias = Callable[[Scenario], bool]
-Next: TypeAlias = "Callable[[], Question | None]"
 
 LIMIT: Final = 1000
 """Largest number of scenarios that are tested while shrinking."""
@@ -49,24 +47,17 @@ def _descended(scenario: Scenario, question: Question | None, fails: Fails, limi
     for _ in range(limit):
         if question is None:
             break
-        if fails(question.scenario):
-            smallest, question = question.scenario, question.after_yes
-        else:
-            question = question.after_no
+        failed = fails(question.scenario)
+        smallest = question.scenario if failed else smallest
+        question = question.after(failed)
     return smallest
 
 
 def with_short_names(scenario: Scenario) -> Scenario:
     """Return the scenario with its names changed to a, b, c and so on, in order of definition."""
     hooks = [step.name for step in scenario.steps if isinstance(step, Hook)]
-    names = dict(zip([*scenario.definitions, *hooks], _short_names(), strict=False))
-    return Scenario(renamed(scenario.steps, names))
-
-
-def _short_names() -> Iterator[str]:
-    yield from string.ascii_lowercase
-    for number in count(1):
-        yield from (f"{letter}{number}" for letter in string.ascii_lowercase)
+    short = (f"{letter}{number or ''}" for number in count() for letter in string.ascii_lowercase)
+    return Scenario(renamed(scenario.steps, dict(zip([*scenario.definitions, *hooks], short, strict=False))))
 
 
 def weight(scenario: Scenario) -> tuple[Any, ...]:
@@ -94,24 +85,15 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class Question:
-    """The question whether a simpler scenario still fails. The next question is computed on first use and cached."""
+    """The question whether a simpler scenario still fails.
 
-    def __init__(self, scenario: Scenario, after_yes: Next, after_no: Next) -> None:
-        """Take the scenario, and the functions that compute the next question after a yes and after a no."""
-        self.scenario = scenario
-        self._after_yes = after_yes
-        self._after_no = after_no
+    ``after`` returns the next question for each answer, or None at the end. The questions are computed on first use.
+    """
 
-    @cached_property
-    def after_yes(self) -> Question | None:
-        """Next question if this scenario fails, or None at the end."""
-        return self._after_yes()
-
-    @cached_property
-    def after_no(self) -> Question | None:
-        """Next question if this scenario does not fail, or None at the end."""
-        return self._after_no()
+    scenario: Scenario
+    after: Callable[[bool], Question | None]
 
 
 def first_question(start: Evaluated) -> Question | None:
@@ -119,24 +101,19 @@ def first_question(start: Evaluated) -> Question | None:
 
     The descent is greedy and deterministic: a candidate that fails and is simpler replaces the current scenario. Kinds
     of simplification take turns, each until it yields nothing more, in rounds until one changes nothing. No scenario is
-    tested twice.
+    tested twice. The first candidate lacks the leaves and results that nothing needs, if there are any.
     """
     kept = Kept(start.proper, start.clear, pruned=True)
-    least = _pruned(start)
+    steps = needed(start.scenario.steps, actions=True)
+    least = None if steps == start.scenario.steps else evaluated(Scenario(steps))
     if least is None:
         return _begun(start, kept, frozenset())
     asked = frozenset([least.scenario.text])
-    return Question(
-        least.scenario,
-        lambda: _begun(least, kept, asked),
-        lambda: _begun(start, replace(kept, pruned=False), asked),
-    )
 
+    def after(answer: bool) -> Question | None:  # noqa: FBT001 (it is the answer)
+        return _begun(least, kept, asked) if answer else _begun(start, replace(kept, pruned=False), asked)
 
-def _pruned(start: Evaluated) -> Evaluated | None:
-    """Return the scenario without leaves and results that nothing needs, or None if it has none."""
-    least = needed(start.scenario.steps, actions=True)
-    return None if least == start.scenario.steps else evaluated(Scenario(least))
+    return Question(least.scenario, cache(after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +165,8 @@ def _asked(stage: _Stage | None, candidates: Iterator[Steps], seen: frozenset[st
 
 
 def _question(stage: _Stage, candidates: Iterator[Steps], candidate: Evaluated, seen: frozenset[str]) -> Question:
-    def after_yes() -> Question | None:
-        improved = stage.improved(candidate)
-        return _asked(improved, improved.candidates, seen)
+    def after(answer: bool) -> Question | None:  # noqa: FBT001 (it is the answer)
+        following = stage.improved(candidate) if answer else stage
+        return _asked(following, following.candidates if answer else candidates, seen)
 
-    return Question(candidate.scenario, after_yes, lambda: _asked(stage, candidates, seen))
+    return Question(candidate.scenario, cache(after))

@@ -12,16 +12,17 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.generation.attributes.acceptance import accepts
-from refgrad.generation.attributes.rules import admits
-from refgrad.generation.draft.operands import bound
-from refgrad.interpreter import NUMPY_FUNCTIONS, noted
-from refgrad.operators import Formula, Operator
+from refgrad.generation.attributes.rules import accepts, admits
+from refgrad.generation.operands import bound
+from refgrad.generation.profile import MAGNITUDES
+from refgrad.interpreter import NUMPY_FUNCTIONS, keywords, noted
+from refgrad.operators import Formula, Operator, operator_table
 from refgrad.operators.structures import kept_shape, reduced_axes
+from refgrad.scenario import Apply
 
 Array = npt.NDArray[Any]
 
-MARGIN: Final = 1e-3
+MARGIN: Final = MAGNITUDES["margin"]
 """Smallest distance from a kink, or between entries that may tie, unless values on the kink are intended."""
 
 AGREEMENT: Final = 1e-9
@@ -93,6 +94,12 @@ def well_conditioned(operator: Operator, arrays: list[Array], attributes: Mappin
     return bool(np.all(apart <= AGREEMENT * max(1.0, float(np.abs(result).max()))))
 
 
+def called(step: Apply, values: Mapping[str, Array]) -> tuple[Operator, list[Array], dict[str, Any]]:
+    """Return the operator of an application, its arrays, and its attributes with their defaults filled in."""
+    operator = operator_table()[step.operator]
+    return operator, [values[name] for name in step.arguments], operator.bind(keywords(step))
+
+
 def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
     """Return True if the operands fit together and the attributes fit them.
 
@@ -130,16 +137,17 @@ def _distance_to_tie(array: Array, result: Array, axis: int | tuple[int, ...] | 
 
 @cache
 def _domain(operator: Operator) -> Callable[..., Any] | None:
-    if operator.domain is None:
-        return None
-    return operator.domain.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+    return None if operator.domain is None else _function(operator, operator.domain)
+
+
+def _function(operator: Operator, formula: Formula) -> Callable[..., Any]:
+    """Return a formula of the operator's arguments and attributes as a function of NumPy arrays."""
+    return formula.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
 
 
 @cache
 def _limits(operator: Operator) -> tuple[Callable[..., Any], ...]:
-    parameters = (*operator.argument_names, *operator.attribute_names)
-    conditions = [Formula(edge.where) for edge in operator.edges if edge.kind == "limit"]
-    return tuple(condition.function(parameters, NUMPY_FUNCTIONS) for condition in conditions)
+    return tuple(_function(operator, Formula(edge.where)) for edge in operator.edges if edge.kind == "limit")
 
 
 @cache
@@ -153,5 +161,4 @@ def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
         for node in ast.walk(condition.tree)
         if isinstance(node, ast.Compare)
     )
-    parameters = (*operator.argument_names, *operator.attribute_names)
-    return tuple(Formula(source).function(parameters, NUMPY_FUNCTIONS) for source in sides)
+    return tuple(_function(operator, Formula(source)) for source in sides)

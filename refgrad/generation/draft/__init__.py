@@ -1,1 +1,0 @@
-"""Builders of scenarios: the steps so far, and the application of one more operator."""

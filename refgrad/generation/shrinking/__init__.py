@@ -1,1 +1,0 @@
-"""The shrinker of scenarios: simplifications, and the repair of their results."""
