@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from refgrad.documents import parsed_toml
 from refgrad.operators import operator_table
-from refgrad.scenario import Scenario
+from refgrad.scenario import Scenario, kinds
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario import kinds
 from refgrad.specification import shipped_path
 
 TEXTS: Final = parsed_toml(shipped_path("facts.toml"))

@@ -15,8 +15,7 @@ from refgrad.generation.application import random_array
 from refgrad.generation.draft import Draft, Memory, Operand
 from refgrad.generation.profile import COUNTS, MAGNITUDES, NUMBERS, SHAPES, Choices, Profile
 from refgrad.operators.operator import Shape
-from refgrad.scenario import AttributeValue, Constant, Scenario, Slice
-from refgrad.scenario import kinds
+from refgrad.scenario import AttributeValue, Constant, Scenario, Slice, kinds
 
 ALL_FEATURES: Final = frozenset({
     "arrays", "seed", "retain_graph", "zero_grad", "zero_grad_to_zeros", "double_backward", "detach", "no_grad",

@@ -26,8 +26,7 @@ from refgrad.lifecycle.predictions import ExpectedFlag, ExpectedValue, Fails, Op
 from refgrad.lifecycle.reverse_mode import ReverseMode
 from refgrad.lifecycle.state import HookState, TensorState, has_changes
 from refgrad.operators import operator_table
-from refgrad.scenario import Scenario, Step
-from refgrad.scenario import kinds
+from refgrad.scenario import Scenario, Step, kinds
 
 OVERWRITING = "scattering"
 """Family of operators that write entries into an array. If they overwrite all of it, engines may not record it."""

@@ -9,9 +9,8 @@ from typing import Final
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle.model import predict
 from refgrad.lifecycle.predictions import Fails, Gradient, Prediction
-from refgrad.scenario import Scenario, Step
+from refgrad.scenario import Scenario, Step, kinds
 from refgrad.scenario.rewrite import needed
-from refgrad.scenario import kinds
 
 NEEDED_BY: Final[Mapping[type[Step], str]] = MappingProxyType({
     kinds.Detach: "detach",

@@ -10,8 +10,7 @@ from refgrad.interpreter import float64_values
 from refgrad.lifecycle.functional import FunctionalSteps
 from refgrad.lifecycle.graph import GraphModel, MemoryPieces
 from refgrad.lifecycle.predictions import Contribution, Gradient, NoGradient, Open, Policy, Prediction, Scales
-from refgrad.scenario import Constant, Scenario
-from refgrad.scenario import kinds
+from refgrad.scenario import Constant, Scenario, kinds
 
 
 @dataclass(slots=True)
