@@ -21,6 +21,7 @@ from refgrad.checking.modes import first_line
 from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
 from refgrad.native.observation import Raised
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.slopes.claim import DifferencesJudge
 from refgrad.scenario.formats import FORMATS
 
 ULPS = 64
@@ -271,8 +272,10 @@ class PlainCall:
         if all(map(_same, results, expected)):
             return
         sizes = [max(_largest(a), _largest(b)) for a, b in zip(plain, expected, strict=True)]
-        half = COARSE if variant.coarser else float(2.0 ** -(FORMATS[self.precision].bits // 2))
-        tight = min(ULPS * FORMATS[self.precision].unit, half) if variant.has_truth else half
+        stairs = self.check.judge.stairs if isinstance(self.check.judge, DifferencesJudge) else None
+        form = FORMATS[stairs.precision if stairs else self.precision]
+        half = COARSE if variant.coarser else float(2.0 ** -(form.bits // 2))
+        tight = min(ULPS * form.unit, half) if variant.has_truth else half
         if all(_within(f, g, tight * size) for f, g, size in zip(results, expected, sizes, strict=True)):
             return
         judged = self.check.judged(variant.seeds or self.seeds, results) if variant.has_truth else []
