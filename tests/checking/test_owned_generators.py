@@ -153,7 +153,7 @@ def test_cycles_and_empty_cells_are_no_obstacle() -> None:
 
     owned: list[Any] = [function]
     owned.append(owned)
-    assert owned_sources(owned) == ()
+    assert owned_sources(owned) == []
     later = None
 
 

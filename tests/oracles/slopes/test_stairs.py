@@ -49,7 +49,6 @@ def stairs(function: Callable[[Floats], npt.NDArray[np.generic]]) -> Stairs | No
         (np.zeros_like, None),
         (np.round, None),
         (lambda x: np.sin(x.astype(np.float32)), Stairs("float32", sure=True)),
-        (lambda x: np.sin(x.astype(np.float16)), Stairs("float16", sure=True)),
         (
             lambda x: np.mean(np.sin(x.astype(np.float32)).astype(float), keepdims=True) / 3,
             Stairs("float32", sure=True),
