@@ -216,10 +216,6 @@ class UserFunction:
         except (SubjectError, SideEffectError, UnsupportedError):
             return None
 
-    def coarser(self) -> UserFunction:
-        """Return the function as one that computes in float32."""
-        return UserFunction(self.subject, self.outputs, "float32")
-
 
 def _finest(subject: CheckedFunction, outputs: Arrays, precision: str) -> tuple[CheckedFunction, Arrays, Floats, Scale]:
     """Return the function, its inputs and flattened outputs, and its steps.

@@ -26,7 +26,8 @@ from refgrad.checking.subject import Seeds, SideEffectError, quiet
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.checking.tracing.inner_edges import InnerEdge, Watched
 from refgrad.oracles import Discrepancy
-from refgrad.oracles.slopes.claim import DifferencesJudge, halved
+from refgrad.oracles.slopes.claim import DifferencesJudge
+from refgrad.oracles.slopes.directions import halved
 
 EXAMPLES = 400
 """Largest number of inputs that are tried before they are made smaller."""
@@ -247,13 +248,13 @@ class Explainer:
         return replace(discrepancy, observed=float(gradient[discrepancy.entry])), False
 
     def simplified(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
-        """Return the simplest inputs at which the same input's gradient is still wrong, and its discrepancy there."""
+        """Return the simplest inputs at which the same input's gradient is as wrong, and its discrepancy there."""
         check = self.check
         if check.judge.method == "directions" or check.deadline.is_over() or check.reference is not None:
             return self.check.subject.point, discrepancy
         for point in simpler_points(self.check.subject.point):
             found = self.elsewhere(point, seeds, discrepancy)
-            if found is not None:
+            if found is not None and min(found.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
                 return point, found
         return self.check.subject.point, discrepancy
 

@@ -90,7 +90,7 @@ class CheckedFunction:
         self.copied = False
         self.program: Any = None
         """The library's own program of the function, once it is needed."""
-        self.chance = Chance(self.library)
+        self.chance = Chance(self.library, function, [x.given for x in self.inputs])
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")
 

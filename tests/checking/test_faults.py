@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any, Literal
 
 import numpy as np
@@ -71,8 +72,8 @@ def test_a_function_that_raises_is_not_blamed_on_its_backward() -> None:
 
 
 def test_a_function_that_gives_something_else_each_time_is_refused() -> None:
-    choices = np.random.default_rng(0)
-    report = check(lambda x: x * choices.normal(), inputs(2))
+    calls = count(1)
+    report = check(lambda x: x * next(calls), inputs(2))
     assert report.message == "output 0 differs between two calls with the same inputs: make it repeatable first"
     assert (report.outcome, report.cause) == ("inconclusive", "changes")
 

@@ -21,6 +21,7 @@ from refgrad.checking.modes import first_line, only_checked
 from refgrad.checking.subject import Seeds, SideEffectError
 from refgrad.native.observation import Raised
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.slopes.claim import DifferencesJudge
 from refgrad.scenario.formats import FORMATS
 
 ULPS = 64
@@ -247,12 +248,14 @@ class PlainCall:
         if all(map(_same, results, expected)):
             return
         sizes = [max(_largest(a), _largest(b)) for a, b in zip(plain, expected, strict=True)]
+        stairs = self.check.judge.stairs if isinstance(self.check.judge, DifferencesJudge) else None
+        precision = stairs.precision if stairs else self.precision
 
         def within(tolerance: float) -> bool:
             return all(_within(f, g, tolerance * size) for f, g, size in zip(results, expected, sizes, strict=True))
 
-        half = NEARBY_TOLERANCE["bfloat16"] if variant.coarser else half_digits(self.precision)
-        if within(min(ULPS * FORMATS[self.precision].unit, half) if variant.has_truth else half):
+        half = NEARBY_TOLERANCE["bfloat16"] if variant.coarser else half_digits(precision)
+        if within(min(ULPS * FORMATS[precision].unit, half) if variant.has_truth else half):
             return
         judged = self.check.judged(variant.seeds or self.seeds, results) if variant.has_truth else []
         if variant.has_truth and not judged:

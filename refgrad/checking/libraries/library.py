@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import random
+import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,9 @@ Function = Callable[..., Any]
 
 Change = Callable[[str, Array], None]
 """Function of the dtype of a result and its bits as integers, which it may change."""
+
+MOST_OBJECTS: Final = 2**10
+"""Largest number of objects among which the generators that a function owns are looked for."""
 
 PLAIN: Final = (bool, int, float, str, type(None))
 """Types of values whose ``repr`` is code."""
@@ -52,6 +57,72 @@ class Source:
 
 NUMPY = Source(np.random.get_state, np.random.set_state)
 PYTHON = Source(random.getstate, random.setstate)
+
+
+def source_of(value: Any) -> Source | None:
+    """Return an object as a source of random numbers, or None if it is no generator."""
+    if isinstance(value, np.random.Generator):
+        value = value.bit_generator
+    if isinstance(value, np.random.BitGenerator):
+        return Source(lambda: value.state, lambda state: setattr(value, "state", state))
+    if isinstance(value, np.random.RandomState):
+        return Source(value.get_state, value.set_state)
+    if isinstance(value, random.Random) and not isinstance(value, random.SystemRandom):
+        return Source(value.getstate, value.setstate)
+    if type(value).__name__ == "Generator" and hasattr(value, "get_state"):  # PyTorch's, whose states are tensors
+        return Source(
+            lambda: value.get_state().numpy(), lambda array: value.set_state(value.get_state().new_tensor(array))
+        )
+    return None
+
+
+def owned_sources(*roots: Any) -> list[Source]:
+    """Return the generators of random numbers that some functions and objects refer to."""
+    waiting, seen, found = [*roots], dict[int, Any](), list[Source]()
+    while waiting and len(seen) < MOST_OBJECTS:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value  # which keeps the object, and so its id
+        source = source_of(value)
+        if source is None:
+            waiting += _held(value)
+        else:
+            found.append(source)
+    return found
+
+
+def _held(value: Any) -> list[Any]:
+    """Return the objects that an object refers to; of globals only those that a function names.
+
+    Of the functions and classes that are globals, only those of the same module are among them.
+    """
+    if isinstance(value, types.FunctionType):
+        named = [value.__globals__.get(name) for name in _names(value.__code__)]
+        code = types.FunctionType | type
+        own = [each for each in named if not isinstance(each, code) or each.__module__ == value.__module__]
+        return [value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value), *own]
+    if isinstance(value, type):
+        return [vars(value).get(name) for name in ("__call__", "forward", "backward")]
+    return [] if isinstance(value, types.ModuleType) else gc.get_referents(value)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """Yield the names that are used by code and by the functions inside of it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def together(sources: Sequence[Source]) -> Source:
+    """Return several sources as one."""
+
+    def set_states(states: Sequence[Any]) -> None:
+        for source, state in zip(sources, states, strict=True):
+            source.set_state(state)
+
+    return Source(lambda: [source.state() for source in sources], set_states) if len(sources) > 1 else sources[0]
 
 
 class TensorLibrary:
@@ -191,9 +262,10 @@ class TensorLibrary:
 class Chance:
     """The random numbers that a function of a library draws."""
 
-    def __init__(self, library: TensorLibrary) -> None:
-        """Start without repeating any numbers."""
-        self.own, *self.others = library.sources()
+    def __init__(self, library: TensorLibrary, *holders: Any) -> None:
+        """Start without repeating any numbers. Generators that the ``holders`` refer to count as the library's own."""
+        own, *self.others = library.sources()
+        self.own = together([own, *owned_sources(*holders)])
         self.states: list[Any] = []
         self.repeats = False
 

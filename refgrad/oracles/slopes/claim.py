@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, sqrt
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,14 @@ from refgrad.oracles.slopes.directions import (
     Directions,
     Seeds,
     flattened,
+    halved,
+    halves,
     split,
     without,
 )
 from refgrad.oracles.slopes.slopes import SCALES
-
-Failure = TypeVar("Failure")
+from refgrad.oracles.slopes.stairs import StaircaseClaim, Stairs, stairs_of
+from refgrad.scenario.formats import FORMATS
 
 CHANCE_TO_MISS = 2.0 ** (-5 * DIRECTIONS)
 """Probability that all directions miss an error of 64 times their uncertainty."""
@@ -92,27 +94,43 @@ class DifferencesJudge(Directions):
         claim = ClaimedGradient(self, seeds, gradients)
         is_about_entry = known is not None and known.entry is not None
         if not self.measured:
-            if not is_about_entry and claim.passes():
+            if not is_about_entry and claim.passes() and (claim.claimed.any() or self.stairs is None):
                 return []
-            if known is None and self.tolerance == 0 and (plain := claim.plainly_wrong()) is not None:
-                return [plain]
-            self.measure()
-            claim = ClaimedGradient(self, seeds, gradients)
+            if self.stairs is None or not claim.is_finite:
+                if known is None and self.tolerance == 0 and (plain := claim.plainly_wrong()) is not None:
+                    return [plain]
+                self.measure()
+                if self.rounds_to_single:
+                    self.stairs = Stairs("float32", sure=True)
+                claim = ClaimedGradient(self, seeds, gradients)
+        if self.stairs is not None and claim.is_finite:
+            return self.first_wrong(StaircaseClaim(self, self.stairs, seeds, claim.weights, claim.claimed), known)
+        return self.first_wrong(claim, known)
+
+    def first_wrong(self, claim: ClaimedGradient | StaircaseClaim, known: Discrepancy | None) -> list[Discrepancy]:
+        """Return the first that is wrong, or else the first that is inconclusive of each input."""
         if known is not None and known.entry is not None:
-            wrong = claim.of(self.axis_direction(self.flat_position(known.input, known.entry)))
+            wrong = claim.of_entry(self.flat_position(known.input, known.entry))
             return [] if wrong is None else [wrong]
         open_questions: dict[int, Discrepancy] = {}
         for discrepancy in claim.discrepancies():
+            if discrepancy.failing and discrepancy.relative_error <= self.tolerance:
+                continue
             if discrepancy.failing:
                 return [discrepancy]
             open_questions.setdefault(discrepancy.input, discrepancy)
         return list(open_questions.values())
 
+    @cached_property
+    def stairs(self) -> Stairs | None:
+        """The stairs of a function of float64 that rounds its values to a lower precision, or None."""
+        return stairs_of(self) if self.scale.unit == FORMATS["float64"].unit else None
+
     def truths(self, seeds: Seeds) -> list[npt.NDArray[Any]]:
-        """Return the gradients, with NaN for slopes that are not known well, and for all if there are too many."""
+        """Return the gradients, with NaN for slopes that are not known well, and for all if too many or on stairs."""
         weights = self.weights(seeds)
         slopes = np.full(self.flat.size, np.nan)
-        for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS else 0):
+        for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS and self.stairs is None else 0):
             if self.is_over():
                 break
             if not self.measured:
@@ -121,13 +139,6 @@ class DifferencesJudge(Directions):
             if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
                 slopes[flat] = (lower + upper) / 2 / self.magnitude[flat]
         return list(split(slopes, tuple(array.astype(np.float64) for array in self.function.arrays)))
-
-    @cached_property
-    def coarser(self) -> DifferencesJudge:
-        """The judge of the same function by the steps for float32, with the noise measured."""
-        judge = DifferencesJudge(self.function.coarser(), self.choices, self.is_over)
-        judge.measure()
-        return judge
 
     def weights(self, seeds: Seeds) -> Floats:
         """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
@@ -252,7 +263,7 @@ class ClaimedGradient:
         """Yield what is not right, by entries where a direction leaves anything open."""
         judge = self.judge
         for flat in np.flatnonzero(~np.isfinite(self.claimed))[:FULL_INPUTS]:
-            yield from self.settled(judge.axis_direction(int(flat)))
+            yield from self.settled(int(flat))
         for directions in judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
             yield from self.of_group(directions)
 
@@ -282,14 +293,14 @@ class ClaimedGradient:
             if judge.is_over():
                 return
             judge.looked_at.add(int(flat))
-            yield from self.settled(judge.axis_direction(int(flat)))
+            yield from self.settled(int(flat))
 
     def resolved(self, members: Positions) -> Iterator[Discrepancy]:
         """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
         judge = self.judge
         if len(members) == 1:
             judge.looked_at.update(members.tolist())
-            yield from self.settled(judge.axis_direction(int(members[0])))
+            yield from self.settled(int(members[0]))
             return
         direction = judge.random_direction(members)
         first = self.compared(direction)
@@ -311,11 +322,15 @@ class ClaimedGradient:
         parts = np.abs(self.claimed[members]) * self.judge.magnitude[members] / 2
         return members[(parts * self.judge.vague < min(blurs)) & (parts > 0)]
 
-    def settled(self, direction: Direction) -> Iterator[Discrepancy]:
+    def settled(self, flat: int) -> Iterator[Discrepancy]:
         """Yield what is not right along the axis of one entry, if anything is."""
-        wrong = self.of(direction)
+        wrong = self.of_entry(flat)
         if wrong is not None:
             yield wrong
+
+    def of_entry(self, flat: int) -> Discrepancy | None:
+        """Return what is not right along the axis of one entry, confirmed, or None."""
+        return self.of(self.judge.axis_direction(flat))
 
     def of(self, direction: Direction) -> Discrepancy | None:
         """Return what is not right along a direction, confirmed, or None."""
@@ -326,7 +341,7 @@ class ClaimedGradient:
             direction = self.judge.direction(direction.vector)
             wrong = self.compared(direction)
         if wrong is not None and wrong.failing:
-            wrong = self.confirmed(direction)
+            wrong = self.asked_again(direction)
         if wrong is not None and self.at_kink(direction, wrong):
             return replace(wrong, severity="convention", explained=0.0, cause="")
         return wrong
@@ -382,32 +397,6 @@ class ClaimedGradient:
         error = max(lower - observed, observed - upper, 0.0) if np.isfinite(observed) else np.inf
         multiple = (error + (upper - lower) / 2) / max(interval.allowed + (upper - lower) / 2, 1e-300)
         return Discrepancy("wrong", position, entry, observed / length, low, high, truth, multiple)
-
-    def confirmed(self, direction: Direction) -> Discrepancy | None:
-        """Return what is wrong along a direction, or in an entry; inconclusive if step sizes contradict each other."""
-        wrong = self.asked_again(direction)
-        if wrong is None or not wrong.failing or not self.rounds_inside(wrong, direction):
-            return wrong
-        return replace(wrong, severity="inconclusive", cause="noise")
-
-    def rounds_inside(self, wrong: Discrepancy, direction: Direction) -> bool:
-        """Return True if a part of the function seems to compute in float32, and by steps for that nothing is wrong.
-
-        Such a function is a staircase, of which small steps see the slope of a stair. Large steps contradict that, or
-        see the noise of float32.
-        """
-        if self.judge.function.precision != "float64":
-            return False
-        vector, length = direction.vector, 1.0
-        if wrong.entry is not None:
-            vector = self.judge.axis_direction(self.judge.flat_position(wrong.input, wrong.entry)).vector
-            length = float(np.sum(vector))
-        coarser = self.judge.coarser
-        claim, far = ClaimedGradient(coarser, self.seeds, [self.claimed]), coarser.direction(vector)
-        result, interval = claim.compared(far), claim.interval(far)
-        low, high = sorted((wrong.lower * length, wrong.upper * length))
-        denied = high + interval.allowed < interval.lower or low - interval.allowed > interval.upper
-        return (denied or self.judge.rounds_to_single) and (result is None or not result.failing)
 
     def asked_again(self, direction: Direction) -> Discrepancy | None:
         """Measure again with other steps, allow for the gradient's own noise, and return what is still discrepant."""
@@ -480,21 +469,3 @@ def weighted(slopes: BoundedSlopes, weights: Floats) -> tuple[float, float, bool
     w, value = weights[used], slopes.value[used]
     middle, radius = float(w @ value), float(np.abs(w) @ slopes.error[used])
     return middle - radius, middle + radius, bool(slopes.kink[used].any())
-
-
-def halves(members: Any) -> tuple[Any, Any]:
-    """Return the first and the second half of a sequence."""
-    return members[: len(members) // 2], members[len(members) // 2 :]
-
-
-def halved(
-    members: Any, failing: Callable[[Any], Failure | None], is_over: Callable[[], bool]
-) -> tuple[Any, Failure | None]:
-    """Halve a sequence as long as one half alone fails; return what is left and the last failure, if there was one."""
-    last: Failure | None = None
-    while len(members) > 1 and not is_over():
-        failed = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
-        if failed is None:
-            break
-        members, last = failed
-    return members, last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from refgrad.oracles.judgement import vague_above
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Positions
 from refgrad.oracles.slopes.slopes import SCALES, Along, Scale, noise_along, slopes_along, slopes_around
 from refgrad.scenario.formats import FORMATS
+
+Failure = TypeVar("Failure")
 
 Arrays = tuple[npt.NDArray[Any], ...]
 
@@ -93,9 +95,6 @@ class Sampled(Protocol):
 
     def moved(self, entries: Floats) -> Sampled | None:
         """Return the function at another point, or None if it cannot be computed there."""
-
-    def coarser(self) -> Sampled:
-        """Return the function as one that computes in float32."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,3 +325,21 @@ def split(flat: Floats, like: Arrays) -> Arrays:
     ends = np.cumsum([array.size for array in like])[:-1]
     parts = zip(np.split(flat, ends) if like else (), like, strict=True)
     return tuple(part.reshape(array.shape).astype(array.dtype) for part, array in parts)
+
+
+def halves(members: Any) -> tuple[Any, Any]:
+    """Return the first and the second half of a sequence."""
+    return members[: len(members) // 2], members[len(members) // 2 :]
+
+
+def halved(
+    members: Any, failing: Callable[[Any], Failure | None], is_over: Callable[[], bool]
+) -> tuple[Any, Failure | None]:
+    """Halve a sequence as long as one half alone fails; return what is left and the last failure, if there was one."""
+    last: Failure | None = None
+    while len(members) > 1 and not is_over():
+        failed = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
+        if failed is None:
+            break
+        members, last = failed
+    return members, last

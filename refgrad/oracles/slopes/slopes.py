@@ -29,6 +29,7 @@ from refgrad.oracles.slopes.curves import (
     table_noise_at_kinks,
 )
 from refgrad.oracles.slopes.one_sided import one_sided
+from refgrad.scenario.formats import FORMATS
 
 Along = Callable[[float], Floats]
 """Function that returns the flattened outputs at a distance along the direction, not finite outside of its domain."""
@@ -40,7 +41,7 @@ RATIO = 4.0
 SHIFTS = np.array([1.0, -1.0, 1 / RATIO, -1 / RATIO, 1 / RATIO**2, -1 / RATIO**2])
 TRUNCATION_SAFETY = 2.0
 
-JUMPING = 3.0
+JUMPING = RATIO - 1
 """Ratio of the distance of the first two extrapolations to the error of the last if the second derivative jumps.
 
 The error of central differences of ``x * |x|`` at 0 is proportional to the step, not to its square. Extrapolations for
@@ -71,10 +72,12 @@ class Scale:
 
 THIRD = 1 / 3
 SCALES: Mapping[str, Scale] = MappingProxyType({
-    "float64": Scale(2.0**-53, (2.0**-7, 2.0**-13, 2.0**-19, 2.0**-25), (THIRD * 2.0**-38, THIRD * 2.0**-11)),
-    "float32": Scale(2.0**-24, (2.0**-2, 2.0**-6, 2.0**-10), (THIRD * 2.0**-16, THIRD * 2.0**-11)),
-    "float16": Scale(2.0**-11, (2.0**-1, 2.0**-3), (2.0**-10, THIRD * 2.0**-5)),
-    "bfloat16": Scale(2.0**-8, (2.0**-1, 2.0**-2), (2.0**-7, THIRD * 2.0**-3)),
+    "float64": Scale(
+        FORMATS["float64"].unit, (2.0**-7, 2.0**-13, 2.0**-19, 2.0**-25), (THIRD * 2.0**-38, THIRD * 2.0**-11)
+    ),
+    "float32": Scale(FORMATS["float32"].unit, (2.0**-2, 2.0**-6, 2.0**-10), (THIRD * 2.0**-16, THIRD * 2.0**-11)),
+    "float16": Scale(FORMATS["float16"].unit, (2.0**-1, 2.0**-3), (2.0**-10, THIRD * 2.0**-5)),
+    "bfloat16": Scale(FORMATS["bfloat16"].unit, (2.0**-1, 2.0**-2), (2.0**-7, THIRD * 2.0**-3)),
 })
 """Scale of each precision. The smallest noise steps of halves are a unit in the last place."""
 

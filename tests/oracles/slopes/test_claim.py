@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.oracles.slopes.claim import halved
+from refgrad.oracles.slopes.directions import halved
 
 
 @given(length=st.integers(1, 200), data=st.data())

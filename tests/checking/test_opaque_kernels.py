@@ -1,0 +1,54 @@
+"""Kernels that nothing can look into: right ones are never called wrong, and wrong ones are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+from refgrad import check_gradients
+
+torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+from tests.checking.opaque_kernels import KERNELS, drawn, opaque  # noqa: E402 (only where PyTorch is installed)
+
+pytestmark = pytest.mark.engines
+
+FORMATS: Final = [
+    (inner, dtype) for inner in ("float32", "bfloat16", "float16") for dtype in sorted({"float64", inner})
+]
+FACTORS: Final = (1.05, 0.5, 1.1, 0.0, 0.9, 2.0, 1.3, -1.0)
+
+
+def outcome(number: int, factor: float, largest: int) -> str:
+    """Return the outcome for one of many kernels with a gradient that is wrong by a factor."""
+    random = np.random.default_rng(number)
+    kernel = KERNELS[sorted(KERNELS)[number % len(KERNELS)]]
+    inner, dtype = FORMATS[number % len(FORMATS)]
+    function = opaque(kernel.compute, inner, factor, stepwise=bool(random.integers(2)))
+    inputs = drawn(kernel, random, dtype, largest)
+    return str(check_gradients(function, inputs, raise_exception=False).outcome)
+
+
+def counted(count: int, largest: int) -> tuple[Counter[str], Counter[str]]:
+    """Return the outcomes of many kernels that are right, and of as many that are wrong."""
+    right = Counter(outcome(number, 1.0, largest) for number in range(count))
+    wrong = Counter(outcome(number, FACTORS[number % len(FACTORS)], largest) for number in range(count))
+    return right, wrong
+
+
+@pytest.mark.parametrize(("count", "largest"), [(12, 2), pytest.param(500, 4, marks=pytest.mark.slow)])
+def test_no_right_kernel_is_called_wrong_and_nearly_all_wrong_ones_are(count: int, largest: int) -> None:
+    right, wrong = counted(count, largest)
+    assert right["wrong"] == wrong["right"] == 0
+    assert right["right"] >= count / 2
+    assert wrong["wrong"] >= 0.9 * count
+
+
+@pytest.mark.parametrize("name", ["tanh", "matmul", "layer norm"])
+def test_an_error_of_5_percent_in_float32_is_wrong(name: str) -> None:
+    inputs = drawn(KERNELS[name], np.random.default_rng(0))
+    function = opaque(KERNELS[name].compute, "float32", 1.05)
+    assert check_gradients(function, inputs, raise_exception=False).outcome == "wrong"

@@ -1,0 +1,79 @@
+"""Slopes fitted to staircases contain the slope of the function that is rounded, and stairs on purpose are doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refgrad.oracles.slopes.curves import Floats
+from refgrad.oracles.slopes.directions import Directions, Sampled, Seeds
+from refgrad.oracles.slopes.slopes import SCALES
+from refgrad.oracles.slopes.stairs import Stairs, fitted, stairs_of
+
+
+class Known:
+    """A function of one array of float64."""
+
+    positions = (0,)
+    scale, precision = SCALES["float64"], "float64"
+
+    def __init__(self, function: Callable[[Floats], npt.NDArray[np.generic]], at: Floats) -> None:
+        self.function, self.arrays = function, (at,)
+        self.here = self.values(at)
+        self.outputs = (self.here,)
+
+    def values(self, entries: Floats) -> Floats:
+        return self.function(entries).astype(np.float64)
+
+    def gradient(self, entries: Floats, seeds: Seeds) -> Floats | None:
+        raise NotImplementedError
+
+    def moved(self, entries: Floats) -> Sampled | None:
+        raise NotImplementedError
+
+
+def stairs(function: Callable[[Floats], npt.NDArray[np.generic]]) -> Stairs | None:
+    point = np.random.default_rng(0).normal(size=12)
+    return stairs_of(Directions(Known(function, point), np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (np.sin, None),
+        (np.zeros_like, None),
+        (np.round, None),
+        (lambda x: np.sin(x.astype(np.float32)), Stairs("float32", sure=True)),
+        (
+            lambda x: np.mean(np.sin(x.astype(np.float32)).astype(float), keepdims=True) / 3,
+            Stairs("float32", sure=True),
+        ),
+        (lambda x: np.floor(x * 128) / 128, Stairs("bfloat16", sure=False)),
+    ],
+)
+def test_a_function_that_rounds_has_stairs(
+    function: Callable[[Floats], npt.NDArray[np.generic]], expected: Stairs | None
+) -> None:
+    assert stairs(function) == expected
+
+
+@given(slope=st.floats(-4, 4), cubic=st.floats(-2, 2), kink=st.floats(-1, 1), seed=st.integers(0, 1000))
+def test_the_error_of_a_fit_contains_the_slopes_to_both_sides(
+    slope: float, cubic: float, kink: float, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    distances = np.repeat(2.0 ** -np.arange(2.0, 6), 16) * random.uniform(0.5, 1, 64)
+    odd, even = slope * distances + cubic * distances**3, kink * distances
+    noise = 1e-3 * random.uniform(-1, 1, (2, 64))
+    value, error = fitted(distances, odd + noise[0], even + noise[1])
+    assert abs(value - slope) + abs(kink) <= error + 0.02
+    assert error <= 2 * abs(kink) + 0.2
+
+
+def test_a_function_that_does_not_move_has_no_known_slope() -> None:
+    assert fitted(np.linspace(0.1, 1, 16), np.zeros(16), np.zeros(16)) == (0.0, np.inf)
