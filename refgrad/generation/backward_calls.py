@@ -119,7 +119,8 @@ def _seed(draft: Draft, output: Operand) -> Constant | None:
 
 def random_seed(choices: Choices, shape: Shape, profile: Profile) -> Constant:
     """Return a random seed or factor of either sign in the profile's dtype."""
-    return Constant.of(random_array(choices, *NUMBERS["default_range"], shape, profile.dtype), profile.dtype)
+    low, high = NUMBERS["default_range"]
+    return Constant.of(random_array(choices, low, high, shape, profile.dtype), profile.dtype)
 
 
 def _with_wider_leaves(scenario: Scenario, choices: Choices, wider: str) -> Scenario:

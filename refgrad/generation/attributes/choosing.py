@@ -77,7 +77,8 @@ def truth(choices: Choices, _site: Site, _attribute: Attribute) -> bool:
 
 def option(choices: Choices, _site: Site, attribute: Attribute) -> str:
     """Return one of the options of the attribute."""
-    return choices.choice(attribute.options)
+    chosen: str = choices.choice(attribute.options)
+    return chosen
 
 
 def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
