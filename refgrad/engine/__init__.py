@@ -18,6 +18,7 @@ import numpy as np
 from refgrad.engine import autograd
 from refgrad.engine.autograd import grad
 from refgrad.engine.functions import creation
+from refgrad.engine.functions.creation import *  # noqa: F403 (its __all__ names the functions that create tensors)
 from refgrad.engine.functions.methods import composite_functions, install_methods, spelled_functions
 from refgrad.engine.graph.sweep import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
@@ -44,7 +45,7 @@ _operators = record_operators(operator_table())
 _spelled = spelled_functions(operator_table(), _operators)
 _functions = {**creation.discrete_functions(), **_spelled, **composite_functions(_spelled)}
 install_methods(Tensor, _operators, _functions)
-globals().update(_functions, **{name: getattr(creation, name) for name in creation.__all__})
+globals().update(_functions)
 
 
 def __getattr__(name: str) -> Any:

@@ -160,7 +160,7 @@ def opaque(compute: Callable[..., Any], inner: str, factor: float = 1.0, *, step
     def array(tensor: Any) -> Any:
         return np.array(tensor.detach().double().numpy())
 
-    class Opaque(torch.autograd.Function):
+    class Opaque(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             ctx.save_for_backward(*inputs)

@@ -154,7 +154,7 @@ def test_cycles_and_empty_cells_are_no_obstacle() -> None:
     owned: list[Any] = [function]
     owned.append(owned)
     assert owned_sources(owned) == []
-    later = None
+    later: Any = None
 
 
 def test_state_that_is_no_randomness_is_not_rewound() -> None:

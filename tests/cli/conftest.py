@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from refgrad.pytest_plugin.options import GradeOptions
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.cli import main
 from refgrad.cli.session import SessionResult, run_session
+from refgrad.pytest_plugin import GradeOptions
 from tests.faulty_engines.remembering import remembered_scenarios
 from tests.pytest_plugin.toy_engine import import_toy_engine, write_toy_engine
 from tests.snapshots.placement import PlainText

@@ -94,7 +94,7 @@ def test_nodes_that_some_engines_do_not_record_may_be_constant() -> None:
     model = after(
         "x = leaf float64[] {0x1p+0} requires_grad\nl = mean x\nh = grad l x\na = sin h\nb = exp x\ng = grad b x"
     )
-    flags = {name: (model.may_be_constant(name), model.is_gradient(name)) for name in (*model.graph.nodes, "x")}
+    flags = {name: (model.may_be_constant(name), model.graph.is_gradient(name)) for name in (*model.graph.nodes, "x")}
     assert flags == {
         "l": (False, False), "h": (True, True), "a": (True, False), "b": (False, False), "g": (False, True),
         "x": (False, False),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.oracles.slopes.curves import Floats
-from refgrad.oracles.slopes.directions import Directions, Sampled, Seeds
+from refgrad.oracles.slopes.directions import Arrays, Directions, Sampled, Seeds
 from refgrad.oracles.slopes.slopes import SCALES
 from refgrad.oracles.slopes.stairs import Stairs, fitted, stairs_of
 
@@ -19,13 +19,14 @@ from refgrad.oracles.slopes.stairs import Stairs, fitted, stairs_of
 class Known:
     """A function of one array of float64."""
 
-    positions = (0,)
+    positions: tuple[int, ...] = (0,)
     scale, precision = SCALES["float64"], "float64"
 
     def __init__(self, function: Callable[[Floats], npt.NDArray[np.generic]], at: Floats) -> None:
-        self.function, self.arrays = function, (at,)
+        self.function = function
+        self.arrays: Arrays = (at,)
         self.here = self.values(at)
-        self.outputs = (self.here,)
+        self.outputs: Arrays = (self.here,)
 
     def values(self, entries: Floats) -> Floats:
         return self.function(entries).astype(np.float64)
