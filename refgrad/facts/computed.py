@@ -15,7 +15,7 @@ from refgrad.scenario import Scenario, kinds
 from refgrad.scenario.formats import FORMATS
 from refgrad.specification import shipped_path
 
-TEXTS: Final = parsed_toml(shipped_path("facts.toml"))
+TEXTS: Final = parsed_toml(shipped_path("texts", "facts.toml"))
 """Descriptions of ``remarks``, ``excuses``, ``reasons`` and ``actions`` by name."""
 
 LONGEST: Final = 90

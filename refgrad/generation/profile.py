@@ -19,14 +19,14 @@ from refgrad.specification import shipped_path
 
 T = TypeVar("T")
 
-TABLE: Final = read_toml(shipped_path("generation.toml"), "generation")
+TABLE: Final = read_toml(shipped_path("numbers", "generation.toml"), "generation")
 PROBABILITIES: Final[Mapping[str, float]] = TABLE["probabilities"]
 COUNTS: Final[Mapping[str, int]] = TABLE["counts"]
 MAGNITUDES: Final[Mapping[str, float]] = TABLE["magnitudes"]
 INTEGERS: Final[Mapping[str, Sequence[int]]] = TABLE["integers"]
 NUMBERS: Final[Mapping[str, Sequence[float]]] = TABLE["numbers"]
 SHAPES: Final[Mapping[str, Sequence[Shape]]] = {name: [*map(tuple, each)] for name, each in TABLE["shapes"].items()}
-"""Values of the table `generation.toml`, by name."""
+"""Values of the table `specs/numbers/generation.toml`, by name."""
 
 
 class Choices:

@@ -251,7 +251,7 @@ def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario
     return TemplateTrial({f"operators.{name}": text}, kind, scenario, single, examine(scenario, single))
 
 
-ADVICE: Final = parsed_toml(shipped_path("advice.toml"))
+ADVICE: Final = parsed_toml(shipped_path("texts", "advice.toml"))
 """Advice on how to correct a template: by patterns of the text of ``errors``, and by ``outcomes``."""
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from refgrad.documents import parsed_toml
 from refgrad.specification import shipped_path
 
-TABLE: Final[Mapping[str, Mapping[str, Any]]] = parsed_toml(shipped_path("report.toml"))
+TABLE: Final[Mapping[str, Mapping[str, Any]]] = parsed_toml(shipped_path("texts", "report.toml"))
 """Words and limits of pages. ``REFGRAD_SPECS`` does not replace them."""
 
 CHARACTERS: Final[Mapping[str, int]] = TABLE["characters"]

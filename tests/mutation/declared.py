@@ -113,7 +113,6 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/modes.py::BATCH": "how often something is tried",
     f"{CHECKING}/modes.py::SEEDS": "how often something is tried",
     f"{CHECKING}/tracing/__init__.py::LARGEST_CERTIFIED": "how much is certified: more is slower",
-    f"{GRADING}/first_adapter/choosing.py::LONGEST": "how much of a message is kept",
     f"{CHECKING}/certified.py::STEP": "a step to both sides of what is certified: a longer one confirms less",
     f"{ORACLES}/slopes/directions.py::OFFSET": "a step by which a slope is seen, roughly",
     f"{ORACLES}/slopes/claim.py::FAR_OFF": "how far off a quick look finds wrong: more is left to a thorough one",

@@ -22,7 +22,6 @@ error.
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,13 +32,14 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.trees import Array
+from refgrad.documents import parsed_toml
 from refgrad.scenario.formats import FORMATS, Format
-from refgrad.specification import specs_directory
+from refgrad.specification import shipped_path
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The numbers of ``specs/low_precision.toml``, which describes them."""
+    """The numbers of ``specs/numbers/low_precision.toml``, which describes them."""
 
     false_alarms: float
     power: float
@@ -65,7 +65,7 @@ class Thresholds:
 @cache
 def thresholds() -> Thresholds:
     """Return the numbers of the comparison."""
-    return Thresholds(**tomllib.loads((specs_directory() / "low_precision.toml").read_text(encoding="utf-8")))
+    return Thresholds(**parsed_toml(shipped_path("numbers", "low_precision.toml")))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from refgrad.specification import shipped_path
 CHECKS: Final = parsed_toml(shipped_path("checks.toml"))
 """Families of checks, and how much each profile tries."""
 
-NUMBERS: Final = parsed_toml(shipped_path("grading.toml"))
+NUMBERS: Final = parsed_toml(shipped_path("numbers", "grading.toml"))
 """Chosen numbers of the search, of judgements and of measurements, by what they are for."""
 
 EFFORTS: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -94,12 +94,12 @@ def _format_of(numbers: Floats) -> tuple[float, bool]:
 def _width(function: Directions, still: Booleans) -> float:
     """Return the median of the smallest steps by single large entries that move an output, relative to these."""
     steps = 2.0 ** np.arange(-FORMATS["float32"].bits - OCTAVES, -OCTAVES)
-    found = []
+    smallest = []
     for entry in np.argsort(-np.abs(function.flat))[:OCTAVES]:
         axis = np.where(np.arange(function.flat.size) == entry, function.magnitude, 0.0)
         sides = np.stack([function.function.values(function.flat + step * axis) for step in steps])
-        found.append(steps[int(np.argmax((sides != function.here)[:, still].any(axis=1)))])
-    return float(np.median(found))
+        smallest.append(steps[int(np.argmax((sides != function.here)[:, still].any(axis=1)))])
+    return float(np.median(smallest))
 
 
 class StaircaseClaim:
@@ -139,18 +139,18 @@ class StaircaseClaim:
 
         It is wrong only if new samples confirm it.
         """
-        found = self.compared(vector)
-        if found is None or not found.failing:
-            return found
+        discrepancy = self.compared(vector)
+        if discrepancy is None or not discrepancy.failing:
+            return discrepancy
         if self.failing(vector, np.flatnonzero(vector)) is None:
-            return replace(found, severity="inconclusive", cause="noise")
+            return replace(discrepancy, severity="inconclusive", cause="noise")
         _, part = halved(np.flatnonzero(vector), partial(self.failing, vector), self.function.is_over)
-        return part if part is not None and part.entry is not None else found
+        return part if part is not None and part.entry is not None else discrepancy
 
     def failing(self, vector: Floats, entries: Positions) -> Discrepancy | None:
         """Return what is wrong along the part of a vector that moves some entries, or None."""
-        found = self.compared(np.where(np.isin(np.arange(vector.size), entries), vector, 0.0))
-        return found if found is not None and found.failing else None
+        discrepancy = self.compared(np.where(np.isin(np.arange(vector.size), entries), vector, 0.0))
+        return discrepancy if discrepancy is not None and discrepancy.failing else None
 
     def compared(self, vector: Floats) -> Discrepancy | None:
         """Compare the claimed gradient with the slope along a direction, and return what is not right, or None.
@@ -182,8 +182,8 @@ class StaircaseClaim:
     @cached_property
     def nearby(self) -> Floats:
         """Claimed gradients at points on the same stair or the next, which show how they are rounded."""
-        found = [self.function.function.gradient(self.moved(), self.seeds) for _ in range(PAIRS)]
-        return np.stack([self.claimed, *(each for each in found if each is not None)])
+        gradients = [self.function.function.gradient(self.moved(), self.seeds) for _ in range(PAIRS)]
+        return np.stack([self.claimed, *(each for each in gradients if each is not None)])
 
     def moved(self) -> Floats:
         """Return a point up to half a stair away."""
@@ -196,32 +196,33 @@ class StaircaseClaim:
         count *= 2 if np.count_nonzero(vector) > 1 else 1
         octaves = np.repeat(np.arange(OCTAVES) + self.form.bits // (OCTAVES + 2), count)
         distances = self.random.uniform(0.5, 1, octaves.size) / 2.0**octaves
-        odd, even = np.zeros(distances.size), np.zeros(distances.size)
+        antisymmetric, symmetric = np.zeros(distances.size), np.zeros(distances.size)
         moved = np.zeros(self.weights.size, dtype=bool)
         used = self.weights != 0
         for k, distance in enumerate(distances):
             middle = self.moved()
             here, right, left = (self.function.function.values(middle + way * distance * vector) for way in (0, 1, -1))
-            odd[k] = self.weights[used] @ (right - left)[used] / 2
-            even[k] = self.weights[used] @ ((right - here) + (left - here))[used] / 2
+            antisymmetric[k] = self.weights[used] @ (right - left)[used] / 2
+            symmetric[k] = self.weights[used] @ ((right - here) + (left - here))[used] / 2
             moved |= right != left
         starts = range(0, distances.size - count, count)
-        value, error = min((fitted(distances[n:], odd[n:], even[n:]) for n in starts), key=lambda fit: fit[1])
+        fits = (fitted(distances[n:], antisymmetric[n:], symmetric[n:]) for n in starts)
+        value, error = min(fits, key=lambda fit: fit[1])
         return value, error, moved & used
 
 
-def fitted(distances: Floats, odd: Floats, even: Floats) -> tuple[float, float]:
-    """Return the slope of a function whose odd and even parts are known at some distances, and its error.
+def fitted(distances: Floats, antisymmetric: Floats, symmetric: Floats) -> tuple[float, float]:
+    """Return the slope of a function, and its error, from its antisymmetric and symmetric parts at some distances.
 
     A line and a cubic are each held against the next odd polynomial. Half the difference of the slopes to either side,
-    which the even part shows, is added to the error. Few different values are known no better than their distance.
+    which the symmetric part shows, is added to the error. Few different values are known no better than their distance.
     """
-    different = len(np.unique(odd))
-    if different == 1 or not np.isfinite(odd + even).all():
+    different = len(np.unique(antisymmetric))
+    if different == 1 or not np.isfinite(antisymmetric + symmetric).all():
         return 0.0, np.inf
-    grain = float(np.ptp(odd)) / different if different < len(odd) / 2 else 0.0
-    half_kink, _ = _first_coefficient(distances, even, (1, 2), 0.0)
-    fits = [_first_coefficient(distances, odd, powers, grain) for powers in ((1,), (1, 3), (1, 3, 5))]
+    grain = float(np.ptp(antisymmetric)) / different if different < len(antisymmetric) / 2 else 0.0
+    half_kink, _ = _first_coefficient(distances, symmetric, (1, 2), 0.0)
+    fits = [_first_coefficient(distances, antisymmetric, powers, grain) for powers in ((1,), (1, 3), (1, 3, 5))]
     results = [
         (SURE * deviation + 2 * abs(value - finer) + abs(half_kink), value)
         for (value, deviation), (finer, _) in pairwise(fits)
