@@ -112,7 +112,7 @@ NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
 """Relative tolerance for two computations of one value: far more than rounding, far less than a missed value causes."""
 
 CANCELLED = 2.0**-10
-"""Least fraction of the largest entry that smaller entries, as differences of larger numbers, are compared as."""
+"""Least size of an entry in its tolerance, relative to the largest one: small ones may be differences of large ones."""
 
 
 def half_digits(dtype: str) -> float:

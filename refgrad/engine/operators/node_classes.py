@@ -48,7 +48,7 @@ class OperatorSets:
 
 
 def skip_identity(reshape: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a reshape so that it returns an operand that already has the shape itself, rather than a view of it."""
+    """Wrap a reshape so that an operand that already has the shape is returned as it is, not as a view."""
     return lambda x, shape: x if x.shape == shape else reshape(x, shape=shape)
 
 

@@ -111,7 +111,7 @@ def instance_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float)
 
 
 def _require_several(count: float, channels: int) -> None:
-    """Raise ValueError for channels of one entry, without spread, and for no channels, an IndexError in PyTorch."""
+    """Raise ValueError for channels of one entry, which have no spread, or if there are none (PyTorch: IndexError)."""
     if count < 2 or channels == 0:  # noqa: PLR2004
         raise ValueError(f"{channels} channels of {count} entries are too few to be normalised")
 
