@@ -229,7 +229,7 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
 
 
 def _without_library(inputs: Any) -> Engine:
-    """Return the engine of NumPy if the inputs are arrays, numbers or drawn by a strategy, and PyTorch otherwise."""
+    """Return the engine of NumPy for arrays, numbers and strategies that draw them, and PyTorch for other inputs."""
     plain = (np.ndarray, np.generic, int, float)
     is_plain = is_strategy(inputs) or all(isinstance(each, plain) for each in _arguments(inputs))
     return _numpy_engine() if is_plain else _started("torch")

@@ -127,7 +127,7 @@ class Shape(Fact):
     """An array of an unexpected shape."""
 
     name = "Wrong shape"
-    says = "{fact.subject.text} has the shape {seen}, but it should be {fact.expected}"
+    template = "{fact.subject.text} has the shape {seen}, but it should be {fact.expected}"
 
     subject: Subject
     seen: tuple[int, ...]
@@ -183,7 +183,7 @@ class Dtype(Fact):
 class Masked(Fact):
     """An array in which ``masked`` of ``size`` entries are masked: masked entries count as missing."""
 
-    says = "{fact.subject.text} has {fact.masked} of {fact.size} entries masked: they are missing"
+    template = "{fact.subject.text} has {fact.masked} of {fact.size} entries masked: they are missing"
 
     subject: Subject
     masked: int
@@ -228,7 +228,7 @@ class Absent(Fact):
 class Unsent(Fact):
     """An unexpected gradient of a leaf that no backward call reached."""
 
-    says = "{fact.leaf} got the gradient {fact.gradients[0].text}, but nothing was sent to it"
+    template = "{fact.leaf} got the gradient {fact.gradients[0].text}, but nothing was sent to it"
 
     leaf: str
     gradients: tuple[Numbers, ...]

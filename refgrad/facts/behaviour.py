@@ -77,7 +77,7 @@ class Flag(Fact):
     """A flag with an unexpected value."""
 
     name = "Wrong flag"
-    says = "is {seen}, but it should be {fact.expected}"
+    template = "is {seen}, but it should be {fact.expected}"
 
     seen: str
     expected: bool
@@ -97,7 +97,7 @@ class Flag(Fact):
 class Calls(Fact):
     """A hook that was called with more or fewer gradients than there were."""
 
-    says = "{fact.hook} saw {seen} gradients, but there were {fact.expected}"
+    template = "{fact.hook} saw {seen} gradients, but there were {fact.expected}"
 
     hook: str
     seen: int
@@ -119,7 +119,7 @@ class Written(Fact):
     """A seed that the engine has written to."""
 
     explains_alone = True
-    says = "wrote to a seed: {fact.change}"
+    template = "wrote to a seed: {fact.change}"
 
     change: str
 
@@ -169,7 +169,7 @@ class Lacks(Fact):
 class Blocked(Fact):
     """A check that could not be run, because another check that it relies on fails."""
 
-    says = "{fact.cause} fails already"
+    template = "{fact.cause} fails already"
 
     cause: str
 
@@ -243,6 +243,6 @@ class Measured(Fact):
 class Remark(Fact):
     """A fact of no other kind, in English: about an adapter, for example, or why nothing can be judged."""
 
-    says = "{fact.text}"
+    template = "{fact.text}"
 
     text: str

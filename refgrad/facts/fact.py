@@ -50,7 +50,7 @@ class Fact:
     explains_alone: ClassVar[bool] = False
     """True if findings with this fact have one cause only if their links agree."""
 
-    says: ClassVar[str] = ""
+    template: ClassVar[str] = ""
     """Description of the fact in English, with fields for the members of the ``fact`` and for what was ``seen``."""
 
     def message(self) -> str:
@@ -59,7 +59,7 @@ class Fact:
 
     def described(self, seen: object) -> str:
         """Return the description with a text in place of what was seen."""
-        return self.says.format(fact=self, seen=seen)
+        return self.template.format(fact=self, seen=seen)
 
     def sentence(self, computed: Computed, engine: str) -> str:
         """Return what was computed, what is right, and what the engine gives; the first letter may be a small one."""

@@ -15,7 +15,7 @@ from refgrad.scenario import Constant, Scenario, kinds
 
 @dataclass(slots=True)
 class TensorState:
-    """A tensor: the name of its value in the lowered scenario, and the node that receives its cotangents.
+    """State of a tensor: the name of its value in the lowered scenario, and the node that receives its cotangents.
 
     ``node`` is the name of its node or, if it is a leaf that requires grad, of its ``root``; None for a constant. A
     root is never dropped, since a leaf that stops requiring grad may start again.

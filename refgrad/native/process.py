@@ -29,7 +29,7 @@ from refgrad.native.runners import supervisor
 from refgrad.native.text import MOST_CHARACTERS, repeatable_text
 
 STDERR_KEPT: Final = MOST_CHARACTERS
-"""Number of bytes of standard error that are kept: more is never shown. Its end says why a process died."""
+"""Number of bytes kept of the end of standard error, which usually has the reason why a process died."""
 
 LONGEST_LINE: Final = 1 << 28
 """Number of bytes in an answer above which a runner is considered to flood its pipe."""

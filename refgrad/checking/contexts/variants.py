@@ -151,7 +151,7 @@ class PlainCall:
     def code(self, variant: Variant) -> tuple[str, str, str]:
         """Return the code of a variant: the forward, what is done before the backward, and the backward.
 
-        The backward of a reentrant checkpoint adds to all leaves.
+        Backward through a reentrant checkpoint stores gradients in all leaves.
         """
         inputs = (variant.inputs.get(n, "{}").format(f"primals[{n}]") for n in range(len(self.shapes)))
         given = (variant.constants.get(n, "{}").format(code) for n, code in enumerate(inputs))

@@ -82,7 +82,7 @@ def option(choices: Choices, _site: Site, attribute: Attribute) -> str:
 
 
 def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
-    """Return the axes along which arrays of these shapes can be joined: all other axes agree."""
+    """Return the axes along which arrays of these shapes can be joined: all other lengths are equal."""
     first = shapes[0]
     if any(len(shape) != len(first) for shape in shapes):
         return []

@@ -294,7 +294,7 @@ def _with_output(scenario: Scenario, operator: str) -> Scenario:
 
 
 def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> Scenario:
-    """Return the scenario of a seed that runs backward through one operator twice, and another backward in between.
+    """Return the scenario of a seed in which backward runs through one operator twice, with another backward between.
 
     The backward in between reaches only one of the leaves. It reveals gradients that share memory with each other, with
     a seed or with an operand. All of these are read. Operands may be views.

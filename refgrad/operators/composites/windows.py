@@ -106,7 +106,7 @@ def slidings_of(numbers: Mapping[str, int], lengths: Sequence[int] | None = None
 def convolution(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
     """Return the sums over windows of ``x`` (…, c, *L) times ``weight`` (o, c / groups, *K), plus ``bias`` (o).
 
-    The number of groups follows from the channels.
+    The number of groups is the number of channels of the input divided by those of the weight.
     """
     slidings = slidings_of(numbers, weight.shape)
     spatial = len(slidings)
@@ -134,7 +134,7 @@ conv1d = conv2d = convolution
 def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) -> Any:
     """Add every entry of ``x`` (…, c, *L) times ``weight`` (c, o / groups, *K) to its window, plus ``bias`` (o).
 
-    The number of groups follows from the channels.
+    The number of groups is the number of output channels divided by ``weight.shape[1]``.
     """
     slidings = slidings_of(numbers, weight.shape)
     spatial = len(slidings)

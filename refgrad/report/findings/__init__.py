@@ -119,7 +119,7 @@ class Script:
 
     @property
     def text(self) -> str:
-        """The program behind a head that says what is wrong."""
+        """The program, after a comment that describes the failure."""
         numbers = isinstance(self.verdict.fact, Entry) and self.syntax.runs_here and "print(" in self.program
         digits = EVERY_DIGIT if numbers and not self.asserting else ""
         return "\n".join(self._remarks()) + f"\n\n{digits}{self.program}"
@@ -169,7 +169,7 @@ def safe_name(text: str) -> str:
 
 
 def failures(report: Report) -> list[Script]:
-    """Return everything that a report says of an engine's faults, in the order of the report."""
+    """Return all findings of a report, in its order."""
     around = {name: report.engine[name] for name in AROUND if name in report.engine}
     name, version = report.engine["name"], report.engine["version"]
     return [Script(name, version, verdict, **around) for verdict in report.verdicts if verdict.failed]

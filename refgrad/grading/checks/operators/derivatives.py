@@ -38,7 +38,7 @@ REPEATED: Final = ("accumulation/", "retain_graph/")
 """Prefixes of the behaviours without which a second backward is wrong whatever the operator's rule does."""
 
 APART: Final = "contracts/gradients_of_leaves_are_apart"
-"""Id of the behaviour that shows if an engine's gradients share memory in general or for single operators."""
+"""Id of the behaviour that fails if gradients share memory whatever the operator is."""
 
 
 def avoided(bench: Bench, operator: str) -> Avoided:

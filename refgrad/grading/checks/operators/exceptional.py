@@ -108,13 +108,13 @@ def _applied(scenario: Scenario) -> list[tuple[str, int]]:
 
 
 def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Judge what does not depend on a number, and what depends on NaN."""
+    """Judge the results that do not depend on the exceptional number, and those that depend on NaN."""
     flushes = bench.reliance.flushes_subnormals
     return PlaceSearch(check, bench, partial(examine_exceptional, engine=bench.engine, flushes=flushes)).run()
 
 
 def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Judge values and derivatives that have a limit."""
+    """Judge the values and derivatives that have a limit at infinity."""
     return PlaceSearch(check, bench, partial(examine_limits, engine=bench.engine), math.isinf).run()
 
 
