@@ -65,6 +65,12 @@ class Structure:
         return partial(self.function, system) if self.by_system else self.function
 
 
+def require(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is required, as in assert)
+    """Raise ValueError with the message ``problem`` unless ``condition`` is true."""
+    if not condition:
+        raise ValueError(problem)
+
+
 def refuse_size(entries: int, most: int = LARGEST) -> None:
     """Raise ValueError for an array of more than ``most`` entries, before it takes memory."""
     if entries > most:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from refgrad.operators.operator import Operators
+from refgrad.operators.operator import Operators, require
 from refgrad.operators.structures import Axes, kept_shape, reduced_axes, size_along
 
 
@@ -28,15 +28,13 @@ def ordered(ops: Operators, x: Any, axis: int, least: int = 0) -> list[Any]:
         for index in range(last):
             low, high = parts[index], parts[index + 1]
             parts[index], parts[index + 1] = ops.minimum(low, high), ops.maximum(low, high)
-    if least > len(parts):
-        raise ValueError(f"there are no {least} entries among {len(parts)}")
+    require(len(parts) >= least, f"there are no {least} entries among {len(parts)}")
     return parts
 
 
 def require_entries(x: Any) -> Any:
     """Return ``x``. Raises ValueError for an array without entries, which ``torch.quantile`` rejects too."""
-    if 0 in x.shape:
-        raise ValueError("there is no quantile of no entries")
+    require(0 not in x.shape, "there is no quantile of no entries")
     return x
 
 
@@ -84,8 +82,7 @@ def median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
 def lower_median(ops: Operators, x: Any, *, axis: int, keepdims: bool) -> Any:
     """Return the lower median along an axis: the middle entry in order, or the smaller of the two middle ones."""
     parts = ordered(ops, x, axis)
-    if not parts:
-        raise ValueError("there is no median of no entries")
+    require(len(parts) > 0, "there is no median of no entries")
     return _reduced(ops, x, parts[(len(parts) - 1) // 2], axis, keepdims=keepdims)
 
 
@@ -95,8 +92,7 @@ def times_index(*, largest: bool) -> Callable[..., Any]:
     def multiplied(ops: Operators, x: Any, *, axis: int | None) -> Any:
         flat = ops.reshape(x, shape=(prod(x.shape),)) if axis is None else x
         parts = slices(ops, flat, axis or 0)
-        if not parts:
-            raise ValueError("there is no index of an extremum of no entries")
+        require(len(parts) > 0, "there is no index of an extremum of no entries")
         index = _extreme_index(ops, parts, descending=largest)
         return ops.multiply(x, index if axis is None else ops.expand_dims(index, axis=axis_of(x, axis)))
 
@@ -176,8 +172,7 @@ def trapezoid(ops: Operators, y: Any, x: Any, *, axis: int) -> Any:
     them in the graph.
     """
     length = length_along(y, axis)
-    if length == 0:
-        raise ValueError("there is no integral over no points")
+    require(length > 0, "there is no integral over no points")
     heights = ops.add(stretch(ops, y, axis, 1, length), stretch(ops, y, axis, 0, length - 1))
     return ops.sum(ops.divide(ops.multiply(diff(ops, x, n=1, axis=axis), heights), 2.0), axis=axis)
 
@@ -220,8 +215,7 @@ def centred(ops: Operators, x: Any, axis: Axes) -> Any:
 def freedom(x: Any, axis: Axes, correction: int) -> int:
     """Return the divisor of a variance. Raises ValueError if it is not positive."""
     count = size_along(x.shape, axis)
-    if count <= correction:
-        raise ValueError(f"the variance of {count} entries is not defined with a correction {correction}")
+    require(count > correction, f"the variance of {count} entries is not defined with a correction {correction}")
     return count - correction
 
 

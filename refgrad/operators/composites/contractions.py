@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from refgrad.operators.operator import Operators
+from refgrad.operators.operator import Operators, require
 from refgrad.operators.structures import swapped
 
 
@@ -42,8 +42,8 @@ def _check(terms: Sequence[str], arrays: Sequence[Any]) -> None:
     lengths: dict[str, int] = {}
     for term, x in zip(terms, arrays, strict=True):
         for letter, length in zip(term, x.shape, strict=True):
-            if lengths.setdefault(letter, length) != length:
-                raise ValueError(f"{letter!r} stands for {lengths[letter]} and for {length}")
+            known = lengths.setdefault(letter, length)
+            require(known == length, f"{letter!r} stands for {known} and for {length}")
 
 
 def _diagonal(ops: Operators, term: str, x: Any) -> tuple[str, Any]:
@@ -97,8 +97,7 @@ def tensordot(ops: Operators, x: Any, y: Any, *, axes: int) -> Any:
     """Sum over the last ``axes`` axes of ``x`` and the first of ``y``."""
     shared, last = y.shape[:axes], y.shape[axes:]
     first = x.shape[: len(x.shape) - axes]
-    if x.shape[len(first) :] != shared:
-        raise ValueError(f"the last axes of {x.shape} are not the first {axes} of {y.shape}")
+    require(x.shape[len(first) :] == shared, f"the last axes of {x.shape} are not the first {axes} of {y.shape}")
     rows = ops.reshape(x, shape=(math.prod(first), math.prod(shared)))
     columns = ops.reshape(y, shape=(math.prod(shared), math.prod(last)))
     return ops.reshape(ops.matmul(rows, columns), shape=(*first, *last))
@@ -113,8 +112,7 @@ def kron(ops: Operators, x: Any, y: Any) -> Any:
 
 def cross(ops: Operators, x: Any, y: Any, *, axis: int) -> Any:
     """Return the cross product along an axis of length three."""
-    if x.shape[axis] != 3:  # noqa: PLR2004 (the product of two vectors of space)
-        raise ValueError(f"axis {axis} of {x.shape} has not the length 3")
+    require(x.shape[axis] == 3, f"axis {axis} of {x.shape} has not the length 3")  # noqa: PLR2004 (vectors of space)
     forth, back = (1, 2, 0), (2, 0, 1)
     positive = ops.multiply(ops.take(x, axis=axis, indices=forth), ops.take(y, axis=axis, indices=back))
     negative = ops.multiply(ops.take(x, axis=axis, indices=back), ops.take(y, axis=axis, indices=forth))
@@ -161,8 +159,7 @@ def linear(ops: Operators, x: Any, weight: Any, bias: Any) -> Any:
 
 def bilinear(ops: Operators, x: Any, y: Any, weight: Any, bias: Any) -> Any:
     """Return xᵀ W y for each matrix W of the weight, plus the bias. Raises ValueError for a weight without entries."""
-    if 0 in weight.shape:
-        raise ValueError("the forms have no entries")
+    require(0 not in weight.shape, "the forms have no entries")
     return ops.add(einsum(ops, x, weight, y, subscripts="ni,oij,nj->no"), bias)
 
 
@@ -188,14 +185,12 @@ def lengths(ops: Operators, differences: Any, p: float) -> Any:
 
 def cdist(ops: Operators, x: Any, y: Any, *, p: float) -> Any:
     """Return the distances between the rows of ``x`` and the rows of ``y``, for each pair of matrices."""
-    if not x.shape[-1]:
-        raise ValueError("points have no coordinates")
+    require(x.shape[-1] > 0, "points have no coordinates")
     rows, rank = ops.expand_dims(x, axis=len(x.shape) - 1), len(y.shape)
     return lengths(ops, ops.subtract(rows, ops.expand_dims(y, axis=rank - 2)), p)
 
 
 def pairwise_distance(ops: Operators, x: Any, y: Any, *, p: float, eps: float) -> Any:
     """Return the norm of x - y + eps along the last axis."""
-    if not x.shape[-1]:
-        raise ValueError("points have no coordinates")
+    require(x.shape[-1] > 0, "points have no coordinates")
     return lengths(ops, ops.add(ops.subtract(x, y), eps), p)

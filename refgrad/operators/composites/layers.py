@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.operators.composites.axes import length_along, stretch
-from refgrad.operators.operator import Operators, refuse_size
+from refgrad.operators.operator import Operators, refuse_size, require
 from refgrad.operators.structures import Axes, size_along, swapped
 
 
@@ -20,8 +20,7 @@ def certified_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
 
 
 def _refuse_no_entries(x: Any, axis: Axes, what: str) -> None:
-    if size_along(x.shape, axis) == 0:
-        raise ValueError(f"there is no {what} of no entries")
+    require(size_along(x.shape, axis) > 0, f"there is no {what} of no entries")
 
 
 def _shifted(ops: Operators, x: Any, axis: int) -> Any:
@@ -76,8 +75,7 @@ def layer_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float) ->
 
 def rms_norm(ops: Operators, x: Any, weight: Any, *, eps: float) -> Any:
     """Divide the last axis by sqrt(mean square + eps), then scale its entries."""
-    if x.shape[-1] == 0:
-        raise ValueError("there is no mean of no entries")
+    _refuse_no_entries(x, -1, "mean")
     mean = ops.mean(ops.square(x), axis=-1, keepdims=True)
     return ops.multiply(ops.divide(x, ops.sqrt(ops.add(mean, eps))), weight)
 
@@ -97,8 +95,7 @@ def batch_norm_inference(ops: Operators, x: Any, weight: Any, bias: Any, *, mean
 def group_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, groups: int, eps: float) -> Any:
     """Standardize groups of channels, then scale and shift each channel."""
     batch, channels, length = x.shape
-    if channels % groups:
-        raise ValueError(f"{channels} channels do not make {groups} groups of one size")
+    require(channels % groups == 0, f"{channels} channels do not make {groups} groups of one size")
     _require_several(channels // groups * length, channels)
     grouped = ops.reshape(x, shape=(batch, groups, channels // groups * length))
     return affine(ops, ops.reshape(standardize(ops, grouped, axis=-1, eps=eps), shape=x.shape), weight, bias)
@@ -112,8 +109,7 @@ def instance_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float)
 
 def _require_several(count: float, channels: int) -> None:
     """Raise ValueError for channels of one entry, which have no spread, or if there are none (PyTorch: IndexError)."""
-    if count < 2 or channels == 0:  # noqa: PLR2004
-        raise ValueError(f"{channels} channels of {count} entries are too few to be normalised")
+    require(count > 1 and channels > 0, f"{channels} channels of {count} entries are too few to be normalised")
 
 
 def local_response_norm(ops: Operators, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
@@ -154,8 +150,7 @@ def embedding(ops: Operators, weight: Any, *, indices: Any) -> Any:
 
 def _halves(ops: Operators, x: Any, axis: int) -> tuple[Any, Any]:
     length = length_along(x, axis)
-    if length % 2:
-        raise ValueError(f"{length} entries do not make two halves")
+    require(length % 2 == 0, f"{length} entries do not make two halves")
     return stretch(ops, x, axis, 0, length // 2), stretch(ops, x, axis, length // 2, length)
 
 
@@ -173,8 +168,7 @@ def swiglu(ops: Operators, x: Any, *, axis: int) -> Any:
 
 def _scores(ops: Operators, query: Any, key: Any) -> Any:
     width = query.shape[-1]
-    if width == 0 or key.shape[-2] == 0:
-        raise ValueError("attention needs a key, and vectors that have entries")
+    require(width > 0 and key.shape[-2] > 0, "attention needs a key, and vectors that have entries")
     return ops.divide(ops.matmul(query, swapped(ops, key)), math.sqrt(width))
 
 

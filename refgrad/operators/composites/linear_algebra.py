@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.operators.composites.contractions import multi_dot
-from refgrad.operators.operator import Operators
+from refgrad.operators.operator import Operators, require
 from refgrad.operators.structures import swapped
 
 SCALING, TERMS = 4, 40
@@ -50,8 +50,8 @@ def orthogonalized(ops: Operators, x: Any) -> tuple[list[Any], Grid]:
     Raises ValueError for more columns than rows.
     """
     rows, columns = x.shape[-2:]
-    if not 0 < columns <= min(rows, LARGEST) or rows > LARGEST + 1:
-        raise ValueError(f"{rows} by {columns} matrices are not written out")
+    fits = 0 < columns <= min(rows, LARGEST) and rows <= LARGEST + 1
+    require(fits, f"{rows} by {columns} matrices are not written out")
     before = (slice(None),) * (len(x.shape) - 1)
     rest = [ops.index(x, index=(*before, j)) for j in range(columns)]
     zero = ops.multiply(ops.index(x, index=(*before[:-1], 0, 0)), 0.0)
@@ -91,15 +91,16 @@ def length(ops: Operators, x: Any, y: Any) -> Any:
     return ops.sqrt(ops.add(ops.square(x), ops.square(y)))
 
 
-def half_lengths(ops: Operators, x: Any) -> tuple[Any, Any]:
-    """Return the scale factors of the parts of a 2 by 2 matrix that preserve and that reverse orientation.
+def singular_values(ops: Operators, x: Any) -> tuple[Any, Any]:
+    """Return the larger and the smaller singular value of a 2 by 2 matrix.
 
-    Their sum and the absolute value of their difference are the singular values.
+    They are the sum and the absolute difference of the scale factors of the parts of the matrix that preserve and that
+    reverse orientation.
     """
     (a, b), (c, d) = square(ops, ops.multiply(x, 0.5), 2)
     keeping = length(ops, ops.add(a, d), ops.subtract(c, b))
     reversing = length(ops, ops.subtract(a, d), ops.add(c, b))
-    return keeping, reversing
+    return ops.add(keeping, reversing), ops.abs(ops.subtract(keeping, reversing))
 
 
 def eigvalsh(ops: Operators, x: Any) -> Any:
@@ -117,15 +118,13 @@ def svdvals(ops: Operators, x: Any) -> Any:
     """Return the singular values of matrices with up to two rows, in decreasing order."""
     if x.shape[-1] == 1:
         return ops.abs(ops.reshape(x, shape=x.shape[:-1]))
-    keeping, reversing = half_lengths(ops, x)
-    return ops.stack(ops.add(keeping, reversing), ops.abs(ops.subtract(keeping, reversing)), axis=-1)
+    return ops.stack(*singular_values(ops, x), axis=-1)
 
 
 def matrix_exp(ops: Operators, x: Any) -> Any:
     """Return the matrix exponential by its series, with scaling and squaring."""
     size = x.shape[-1]
-    if not 0 < size <= LARGEST:
-        raise ValueError(f"matrices of shape {x.shape} are not written out")
+    require(0 < size <= LARGEST, f"matrices of shape {x.shape} are not written out")
     one = ops.constant(np.eye(size))
     scaled = ops.multiply(x, 0.5**SCALING)
     result = one
@@ -141,8 +140,7 @@ def matrix_norm(ops: Operators, x: Any, *, order: str) -> Any:
 
     Raises ValueError for matrices without entries, and for singular values of matrices that are not 2 by 2.
     """
-    if 0 in x.shape[-2:]:
-        raise ValueError("matrices have no entries")
+    require(0 not in x.shape[-2:], "matrices have no entries")
     if order == "fro":
         return ops.sqrt(ops.sum(ops.square(x), axis=(-2, -1)))
     if order in OF_SINGULAR_VALUES:
@@ -156,10 +154,8 @@ OF_SINGULAR_VALUES = frozenset({"2", "-2", "nuc"})
 
 
 def _norm_of_singular_values(ops: Operators, x: Any, order: str) -> Any:
-    if x.shape[-2:] != (2, 2):
-        raise ValueError(f"the singular values of {x.shape} are not written out")
-    keeping, reversing = half_lengths(ops, x)
-    largest, smallest = ops.add(keeping, reversing), ops.abs(ops.subtract(keeping, reversing))
+    require(x.shape[-2:] == (2, 2), f"the singular values of {x.shape} are not written out")
+    largest, smallest = singular_values(ops, x)
     if order == "nuc":
         return ops.add(largest, smallest)
     return largest if order == "2" else smallest
@@ -196,8 +192,7 @@ def reflected(ops: Operators, x: Any, *axes: int) -> Any:
     Raises ValueError if there is none of that size.
     """
     for axis in axes or (-2, -1):
-        if not 0 < x.shape[axis] <= len(NORMALS):
-            raise ValueError(f"matrices of shape {x.shape} are not written out")
+        require(0 < x.shape[axis] <= len(NORMALS), f"matrices of shape {x.shape} are not written out")
         numerators, divisor = reflection(x.shape[axis])
         factor = ops.constant(numerators)
         x = ops.divide(ops.matmul(factor, x) if axis == -2 else ops.matmul(x, factor), divisor)  # noqa: PLR2004 (rows)
@@ -222,16 +217,15 @@ def solution(plain: Steps) -> Steps:
 def entries(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
     """Return the entries of each matrix, as arrays over the stack. Raises ValueError for too large matrices."""
     rows, columns = x.shape[-2:]
-    if not 0 < rows <= largest + 1 or not 0 < columns <= largest + 1 or min(rows, columns) > largest:
-        raise ValueError(f"matrices of shape {rows, columns} are not written out")
+    fits = 0 < min(rows, columns) <= largest and max(rows, columns) <= largest + 1
+    require(fits, f"matrices of shape {rows, columns} are not written out")
     before = (slice(None),) * (len(x.shape) - 2)
     return [[ops.index(x, index=(*before, i, j)) for j in range(columns)] for i in range(rows)]
 
 
 def square(ops: Operators, x: Any, largest: int = LARGEST) -> Grid:
     """Return the entries of square matrices. Raises ValueError for others and for those that are too large."""
-    if x.shape[-1] > largest or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"matrices of shape {x.shape} are not written out")
+    require(largest >= x.shape[-1] == x.shape[-2], f"matrices of shape {x.shape} are not written out")
     return entries(ops, x, largest)
 
 
@@ -257,8 +251,7 @@ def cofactor(ops: Operators, grid: Grid, i: int, j: int) -> Any:
 
 def det(ops: Operators, x: Any) -> Any:
     """Return the determinant of each matrix, of two to four rows. Raises ValueError for others."""
-    if x.shape[-1] == 1:
-        raise ValueError("a single entry is its own determinant")
+    require(x.shape[-1] != 1, "a single entry is its own determinant")
     return determinant(ops, square(ops, x, LARGEST + 1))
 
 
@@ -334,8 +327,7 @@ def solve_triangular(ops: Operators, x: Any, y: Any, *, upper: bool, unitriangul
 
 def matrix_power(ops: Operators, x: Any, *, n: int) -> Any:
     """Return the ``n``-th power of a matrix, which is a power of its inverse if ``n`` is negative."""
-    if not x.shape[-1]:
-        raise ValueError("matrices have no entries")
+    require(x.shape[-1] > 0, "matrices have no entries")
     if n < 0:
         return matrix_power(ops, inv(ops, x), n=-n)
     if n == 0:
@@ -358,8 +350,7 @@ def pinv(ops: Operators, x: Any) -> Any:
 
 def lstsq(ops: Operators, x: Any, y: Any) -> Any:
     """Solve least squares by the normal equations. Raises ValueError for more unknowns than equations."""
-    if x.shape[-1] > x.shape[-2]:
-        raise ValueError("more unknowns than equations")
+    require(x.shape[-1] <= x.shape[-2], "more unknowns than equations")
     entries(ops, x)
     return solve(ops, ops.matmul(swapped(ops, x), x), ops.matmul(swapped(ops, x), y))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.operators.operator import Composite, Operators
+from refgrad.operators.operator import Composite, Operators, require
 
 
 def reduced(losses: Callable[..., Any]) -> Composite:
@@ -77,8 +77,7 @@ def kl_div(ops: Operators, x: Any, y: Any, *, log_target: bool, reduction: str) 
         losses = ops.subtract(ops.xlogy(y, y), ops.multiply(y, x))
     if reduction != "batchmean":
         return _total(ops, losses, reduction)
-    if not any(x.shape[:1]):
-        raise ValueError(f"an array of shape {x.shape} is no batch")
+    require(any(x.shape[:1]), f"an array of shape {x.shape} is no batch")
     return ops.divide(ops.sum(losses), float(x.shape[0]))
 
 
@@ -136,8 +135,7 @@ Target = int | tuple[Any, ...]
 
 def class_axis(shape: tuple[int, ...]) -> int:
     """Return the axis of the classes. Raises ValueError for a scalar."""
-    if not shape:
-        raise ValueError("a number is no array of scores")
+    require(len(shape) > 0, "a number is no array of scores")
     return 1 if len(shape) > 1 else 0
 
 
@@ -146,8 +144,8 @@ def chosen(shape: tuple[int, ...], target: Target) -> npt.NDArray[np.float64]:
     axis = class_axis(shape)
     rest = (*shape[:axis], *shape[axis + 1 :])
     classes = np.asarray(target, dtype=np.intp)
-    if classes.shape != rest and (classes.size or 0 not in rest):
-        raise ValueError(f"scores of shape {shape} need classes of shape {rest}, not {classes.shape}")
+    fits = classes.shape == rest or (classes.size == 0 and 0 in rest)
+    require(fits, f"scores of shape {shape} need classes of shape {rest}, not {classes.shape}")
     classes = classes.reshape(rest)
     if classes.size and not 0 <= classes.min() <= classes.max() < shape[axis]:
         raise ValueError(f"there are {shape[axis]} classes, but class {classes.max()} is right")
@@ -163,8 +161,7 @@ def nll_loss(ops: Operators, x: Any, *, target: Target) -> Any:
 def soft_cross_entropy(ops: Operators, x: Any, target: Any, *, label_smoothing: float) -> Any:
     """Return the cross-entropy of the softmax of ``x`` with class probabilities, after label smoothing."""
     axis = class_axis(x.shape)
-    if x.shape[axis] == 0:
-        raise ValueError("there is no class")
+    require(x.shape[axis] > 0, "there is no class")
     even = label_smoothing / x.shape[axis]
     weights = ops.add(ops.multiply(target, 1 - label_smoothing), even)
     terms = ops.multiply(weights, ops.log_softmax(x, axis=axis))
@@ -179,8 +176,7 @@ def cross_entropy(ops: Operators, x: Any, *, target: Target, label_smoothing: fl
 
 def multi_margin_loss(ops: Operators, x: Any, *, target: Target, margin: float, p: int) -> Any:
     """Return the sum of max(0, margin - x[target] + x[i]) ** p over the other classes i, over the number of classes."""
-    if len(x.shape) > 2:  # noqa: PLR2004 (PyTorch takes a batch of scores, or one)
-        raise ValueError("scores are a matrix or a vector")
+    require(len(x.shape) <= 2, "scores are a matrix or a vector")  # noqa: PLR2004 (PyTorch takes a batch, or one)
     right = chosen(x.shape, target)
     axis = class_axis(x.shape)
     own = ops.sum(ops.multiply(x, ops.constant(right)), axis=axis, keepdims=True)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.operators.operator import Composite, Operators, refuse_size
+from refgrad.operators.operator import Composite, Operators, refuse_size, require
 
 Pair = tuple[int, int]
 Widths = tuple[Pair, ...]
@@ -68,20 +68,15 @@ def moved_between_blanks(rule: Callable[..., Any]) -> Composite:
     return Composite(forward)
 
 
-def required(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is required, as in assert)
-    """Raise ValueError with the message ``problem`` unless ``condition`` is true."""
-    if not condition:
-        raise ValueError(problem)
-
-
 def _flat(positions: Positions) -> tuple[int, ...]:
     return tuple(positions.ravel().tolist())
 
 
 def _padded(positions: Positions, pad_width: Widths) -> Positions:
-    required(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
+    """Pad each axis with a number before and after its entries; a negative width cuts entries off."""
+    require(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
     cuts = [(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(positions.shape, pad_width, strict=True)]
-    required(all(start <= stop for start, stop in cuts), "more is cut off than there is")
+    require(all(start <= stop for start, stop in cuts), "more is cut off than there is")
     cut = positions[tuple(slice(*pair) for pair in cuts)]
     widths = [(max(0, a), max(0, b)) for a, b in pad_width]
     return np.pad(cut, widths, constant_values=BLANK) if widths else cut
@@ -90,22 +85,19 @@ def _padded(positions: Positions, pad_width: Widths) -> Positions:
 @moved_between_blanks
 def pad(positions: Positions, *, pad_width: Widths) -> Positions:
     """Pad each axis with a number before and after its entries. Raises ValueError for a scalar."""
-    required(positions.ndim > 0, "a scalar has nothing around it")
+    require(positions.ndim > 0, "a scalar has nothing around it")
     return _padded(positions, pad_width)
 
 
-@moved_between_blanks
-def constant_pad(positions: Positions, *, pad_width: Widths) -> Positions:
-    """Pad each axis with a number before and after its entries; a negative width cuts entries off."""
-    return _padded(positions, pad_width)
+constant_pad = moved_between_blanks(_padded)
 
 
 def pad_by_copies(positions: Positions, *, pad_width: Widths, mode: Literal["reflect", "edge", "wrap"]) -> Positions:
     """Pad each axis with copies of entries: mirrored without the border, of the border, or from the other side."""
-    required(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
+    require(len(pad_width) == positions.ndim, "pad_width needs a pair of widths for each axis")
     room = {"reflect": -1, "edge": 1 << 30, "wrap": 0}[mode]
     for length, pair in zip(positions.shape, pad_width, strict=True):
-        required(min(pair) >= 0 and max(pair) <= length + room and (length > 0 or mode != "edge"), "too wide a border")
+        require(min(pair) >= 0 and max(pair) <= length + room and (length > 0 or mode != "edge"), "too wide a border")
     return np.pad(positions, pad_width, mode=mode) if pad_width else positions
 
 
@@ -130,6 +122,7 @@ def diagonal(positions: Positions, *, offset: int, axes: Pair) -> Positions:
 
 
 def _on_diagonals(positions: Positions, offset: int, axes: Pair) -> Positions:
+    """Return matrices with the last axis as diagonal; their rows and columns are ``axes`` of the result."""
     length = positions.shape[-1]
     result = blanks(*positions.shape[:-1], length + abs(offset), length + abs(offset))
     rows = np.arange(length) + max(0, -offset)
@@ -137,10 +130,7 @@ def _on_diagonals(positions: Positions, offset: int, axes: Pair) -> Positions:
     return np.moveaxis(result, (-2, -1), axes)
 
 
-@moved_between_blanks
-def diag_embed(positions: Positions, *, offset: int, axes: Pair) -> Positions:
-    """Return matrices with the last axis as diagonal; their rows and columns are ``axes`` of the result."""
-    return _on_diagonals(positions, offset, axes)
+diag_embed = moved_between_blanks(_on_diagonals)
 
 
 @moved_between_blanks
@@ -148,37 +138,37 @@ def diag(positions: Positions, *, k: int) -> Positions:
     """Return the matrix with a vector as its diagonal, or the diagonal of a matrix."""
     if positions.ndim == 1:
         return _on_diagonals(positions, k, (0, 1))
-    required(positions.ndim == 2, "diag takes a vector or a matrix")  # noqa: PLR2004 (the rank of a matrix)
+    require(positions.ndim == 2, "diag takes a vector or a matrix")  # noqa: PLR2004 (the rank of a matrix)
     return np.diagonal(positions, k)
 
 
 @moved_between_blanks
 def tril(positions: Positions, *, k: int) -> Positions:
     """Keep the entries on and below a diagonal of the last two axes; the others are BLANK."""
-    required(positions.ndim > 1, "there are no rows and columns")
+    require(positions.ndim > 1, "there are no rows and columns")
     return np.where(np.tri(positions.shape[-2], positions.shape[-1], k, dtype=bool), positions, BLANK)
 
 
 @moved_between_blanks
 def triu(positions: Positions, *, k: int) -> Positions:
     """Keep the entries on and above a diagonal of the last two axes; the others are BLANK."""
-    required(positions.ndim > 1, "there are no rows and columns")
+    require(positions.ndim > 1, "there are no rows and columns")
     return np.where(np.tri(positions.shape[-2], positions.shape[-1], k - 1, dtype=bool), BLANK, positions)
 
 
 def flatten(positions: Positions, *, start_dim: int, end_dim: int) -> Positions:
     """Merge the axes from ``start_dim`` to ``end_dim``; a scalar becomes a vector."""
     rank = max(1, positions.ndim)
-    required(-rank <= min(start_dim, end_dim) and max(start_dim, end_dim) < rank, "there is no such axis")
+    require(-rank <= min(start_dim, end_dim) and max(start_dim, end_dim) < rank, "there is no such axis")
     start, end = start_dim % rank, end_dim % rank
-    required(start <= end, "the last axis comes before the first")
+    require(start <= end, "the last axis comes before the first")
     middle = prod(positions.shape[start : end + 1])
     return positions.reshape(*positions.shape[:start], middle, *positions.shape[end + 1 :])
 
 
 def unflatten(positions: Positions, *, axis: int, sizes: tuple[int, ...]) -> Positions:
     """Split an axis into several, one length of which may be -1, to be inferred."""
-    required(len(sizes) > 0, "an axis becomes at least one")
+    require(len(sizes) > 0, "an axis becomes at least one")
     axis %= positions.ndim
     inner = np.empty(positions.shape[axis]).reshape(sizes).shape
     return positions.reshape(*positions.shape[:axis], *inner, *positions.shape[axis + 1 :])
@@ -187,7 +177,7 @@ def unflatten(positions: Positions, *, axis: int, sizes: tuple[int, ...]) -> Pos
 def expand(positions: Positions, *, shape: tuple[int, ...]) -> Positions:
     """Broadcast to ``shape``, in which -1 keeps a length."""
     have = (*(-1,) * (len(shape) - positions.ndim), *positions.shape)
-    required(len(have) == len(shape), "an axis is missing")
+    require(len(have) == len(shape), "an axis is missing")
     return np.broadcast_to(positions, [h if n == -1 else n for n, h in zip(shape, have, strict=True)])
 
 
@@ -198,7 +188,7 @@ def broadcast_arrays(*arrays: Positions) -> Positions:
 
 def meshgrid(*arrays: Positions, indexing: Literal["xy", "ij"]) -> Positions:
     """Return the coordinates of a grid, one array for each vector, in a stack."""
-    required(all(x.ndim == 1 for x in arrays), "the coordinates of an axis are a vector")
+    require(all(x.ndim == 1 for x in arrays), "the coordinates of an axis are a vector")
     refuse_size(len(arrays) * prod(x.size for x in arrays))
     return np.stack(np.meshgrid(*arrays, indexing=indexing))
 
@@ -206,7 +196,7 @@ def meshgrid(*arrays: Positions, indexing: Literal["xy", "ij"]) -> Positions:
 @moved_between_blanks
 def block_diag(*arrays: Positions) -> Positions:
     """Return the block-diagonal matrix of the arrays; vectors are rows."""
-    required(all(x.ndim < 3 for x in arrays), "a block is a matrix")  # noqa: PLR2004 (the rank of a matrix is two)
+    require(all(x.ndim < 3 for x in arrays), "a block is a matrix")  # noqa: PLR2004 (the rank of a matrix is two)
     blocks = [np.atleast_2d(x) for x in arrays]
     result = blanks(*(sum(x.shape[i] for x in blocks) for i in (0, 1)))
     row = column = 0
@@ -218,7 +208,7 @@ def block_diag(*arrays: Positions) -> Positions:
 
 def part_of(parts: Sequence[Positions], part: int) -> Positions:
     """Return the part with index ``part``. Raises ValueError if there is none."""
-    required(-len(parts) <= part < len(parts), f"there are {len(parts)} parts, and none is number {part}")
+    require(-len(parts) <= part < len(parts), f"there are {len(parts)} parts, and none is number {part}")
     return parts[part]
 
 
@@ -256,7 +246,7 @@ select = unstack
 def pixel_shuffle(positions: Positions, *, factor: int) -> Positions:
     """Move channels into blocks of ``factor`` by ``factor`` pixels."""
     *lead, channels, height, width = positions.shape
-    required(channels % factor**2 == 0, "the channels do not fill blocks")
+    require(channels % factor**2 == 0, "the channels do not fill blocks")
     blocks = positions.reshape(*lead, channels // factor**2, factor, factor, height, width)
     n = len(lead)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
@@ -266,7 +256,7 @@ def pixel_shuffle(positions: Positions, *, factor: int) -> Positions:
 def pixel_unshuffle(positions: Positions, *, factor: int) -> Positions:
     """Move blocks of ``factor`` by ``factor`` pixels into channels."""
     *lead, channels, height, width = positions.shape
-    required(height % factor == width % factor == 0, "blocks do not fill the picture")
+    require(height % factor == width % factor == 0, "blocks do not fill the picture")
     blocks = positions.reshape(*lead, channels, height // factor, factor, width // factor, factor)
     n = len(lead)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
@@ -276,5 +266,5 @@ def pixel_unshuffle(positions: Positions, *, factor: int) -> Positions:
 def channel_shuffle(positions: Positions, *, groups: int) -> Positions:
     """Reorder channels by taking one from each group in turn."""
     lead, channels, *rest = positions.shape
-    required(channels % groups == 0, "the channels do not fill groups")
+    require(channels % groups == 0, "the channels do not fill groups")
     return positions.reshape(lead, groups, channels // groups, *rest).swapaxes(1, 2).reshape(positions.shape)

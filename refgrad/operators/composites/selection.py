@@ -15,9 +15,8 @@ from refgrad.operators.composites.movement import (
     moved,
     moved_between_blanks,
     positions_of,
-    required,
 )
-from refgrad.operators.operator import Composite, Operators
+from refgrad.operators.operator import Composite, Operators, require
 from refgrad.operators.structures import numpy_index
 
 
@@ -40,14 +39,14 @@ def _first_lines(positions: Positions, chosen: Positions, axis: int) -> Position
     fewer = [slice(n) for n in chosen.shape]
     fewer[axis] = slice(None)
     fits = all(n <= m for i, (n, m) in enumerate(zip(chosen.shape, positions.shape, strict=True)) if i != axis)
-    required(fits, "there are more lines of indices than of entries")
+    require(fits, "there are more lines of indices than of entries")
     return positions[tuple(fewer)]
 
 
 def index_select(positions: Positions, *, axis: int, indices: tuple[int, ...]) -> Positions:
     """Return the entries of an axis at indices; a scalar counts as an axis of length one."""
     if positions.ndim == 0:
-        required(len(indices) == 1, "a scalar has one entry")
+        require(len(indices) == 1, "a scalar has one entry")
         return positions[..., None].take(indices).reshape(())
     return np.take(positions, np.asarray(indices, dtype=np.intp), axis)
 
@@ -60,9 +59,9 @@ def take_flat(positions: Positions, *, indices: Any) -> Positions:
 def narrow(positions: Positions, *, axis: int, start: int, length: int) -> Positions:
     """Return ``length`` entries of an axis; a negative ``start`` counts from its end."""
     have = positions.shape[axis]
-    required(-have <= start <= have, "the start lies outside of the axis")
+    require(-have <= start <= have, "the start lies outside of the axis")
     start = start % have if start < 0 else start
-    required(start + length <= have, "the axis is too short")
+    require(start + length <= have, "the axis is too short")
     return np.take(positions, range(start, start + length), axis)
 
 
@@ -74,7 +73,7 @@ def compress(positions: Positions, *, axis: int | None, condition: tuple[bool, .
 def masked_select(positions: Positions, *, mask: Any) -> Positions:
     """Return the entries where the mask is true, after broadcasting the two."""
     truths = np.asarray(mask, dtype=bool)
-    required(truths.size > 0 or positions.size == 0, "the mask has no entries")
+    require(truths.size > 0 or positions.size == 0, "the mask has no entries")
     shape = np.broadcast_shapes(positions.shape, truths.shape)
     return np.asarray(np.broadcast_to(positions, shape)[np.broadcast_to(truths, shape)])
 
@@ -82,7 +81,7 @@ def masked_select(positions: Positions, *, mask: Any) -> Positions:
 def boolean_index(positions: Positions, *, mask: Any) -> Positions:
     """Return the entries where a mask of the first axes is true; those axes become one."""
     truths = np.asarray(mask, dtype=bool)
-    required(truths.size > 0, "the mask has no entries")
+    require(truths.size > 0, "the mask has no entries")
     return np.asarray(positions[truths])
 
 
@@ -114,7 +113,7 @@ where_number = Composite(lambda ops, condition, x, *, value: ops.where(condition
 
 def _integers(indices: Any, positions: Positions) -> Positions:
     chosen = np.asarray(indices, dtype=np.intp)
-    required(chosen.ndim == positions.ndim, "indices and array have different ranks")
+    require(chosen.ndim == positions.ndim, "indices and array have different ranks")
     return chosen
 
 
@@ -126,7 +125,7 @@ def written(targets: Targets) -> Composite:
 
     def rule(x: Positions, source: Positions, **attributes: Any) -> Positions:
         to, origin = targets(x, source, **attributes)
-        required(np.unique(to).size == to.size, "an entry is written twice")
+        require(np.unique(to).size == to.size, "an entry is written twice")
         result = x.copy()
         result.reshape(-1)[to.ravel()] = origin.ravel()
         return result
@@ -187,7 +186,7 @@ def reduced(targets: Targets) -> Composite:
 def along_axis(x: Positions, source: Positions, *, axis: int, indices: Any) -> tuple[Positions, Positions]:
     """Map each line of the source along ``axis`` to indices of its own, in the first lines of the array."""
     chosen = np.asarray(indices, dtype=np.intp)
-    required(chosen.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
+    require(chosen.shape == source.shape and x.ndim == source.ndim, "every source needs an index")
     if x.ndim == 0:
         x, source, chosen = x.reshape(1), source.reshape(1), chosen.reshape(1)
     return np.take_along_axis(_first_lines(x, chosen, axis % x.ndim), chosen, axis), source
@@ -198,13 +197,13 @@ def rows(x: Positions, source: Positions, *, axis: int, indices: tuple[int, ...]
     if x.ndim == 0:
         x, source = x.reshape(1), source.reshape(-1)
     to = np.take(x, np.asarray(indices, dtype=np.intp), axis)
-    required(to.shape == source.shape, "there are not as many sources as indices")
+    require(to.shape == source.shape, "there are not as many sources as indices")
     return to, source
 
 
 def first_rows(x: Positions, source: Positions, *, indices: Any) -> tuple[Positions, Positions]:
     """Map the source, broadcast if needed, to indices of the first axis."""
-    required(x.ndim > 0, "there is no first axis")
+    require(x.ndim > 0, "there is no first axis")
     to = x[np.asarray(indices, dtype=np.intp)]
     return to, np.broadcast_to(source, to.shape)
 
@@ -224,19 +223,19 @@ def flat(x: Positions, source: Positions, *, indices: Any) -> tuple[Positions, P
 def masked(x: Positions, source: Positions, *, mask: Any) -> tuple[Positions, Positions]:
     """Map the first entries of the source, in order, to where the mask, broadcast to the array, is true."""
     truths = np.asarray(mask, dtype=bool)
-    required(truths.size > 0 or x.size == 0, "the mask has no entries")
+    require(truths.size > 0 or x.size == 0, "the mask has no entries")
     to = x[np.broadcast_to(truths, x.shape)] if x.size else x.ravel()
-    required(source.size >= to.size, "there are fewer sources than entries to replace")
+    require(source.size >= to.size, "there are fewer sources than entries to replace")
     return to, source.ravel()[: to.size]
 
 
 def sliced(x: Positions, source: Positions, *, axis: int, start: int, step: int) -> tuple[Positions, Positions]:
     """Map the entries of an axis of the source to every ``step``-th index of that axis, from ``start``."""
-    required(-x.shape[axis] <= start < x.shape[axis], "the start lies outside of the axis")
+    require(-x.shape[axis] <= start < x.shape[axis], "the start lies outside of the axis")
     start %= x.shape[axis]
     picked = range(start, x.shape[axis], step)
     to = np.take(x, picked, axis)
-    required(to.shape == source.shape, "there are not as many sources as indices")
+    require(to.shape == source.shape, "there are not as many sources as indices")
     return to, source
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.operators.operator import Operators, refuse_size
+from refgrad.operators.operator import Operators, refuse_size, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Sliding:
 
     def __post_init__(self) -> None:
         """Raise ValueError for a stride or dilation below one, or a negative padding."""
-        if min(self.stride, self.dilation) < 1 or min(self.padding, self.output_padding) < 0:
-            raise ValueError(f"a stride and a dilation are at least 1, and paddings are at least 0: {self}")
+        valid = min(self.stride, self.dilation) >= 1 and min(self.padding, self.output_padding) >= 0
+        require(valid, f"a stride and a dilation are at least 1, and paddings are at least 0: {self}")
 
     @property
     def extent(self) -> int:
@@ -45,8 +45,7 @@ class Sliding:
         Source: PyTorch, the documentation of Conv1d and of MaxPool1d. Raises ValueError if no window fits.
         """
         room = length + 2 * self.padding - self.extent
-        if room < 0 or length < 1 or self.size < 1:
-            raise ValueError(f"no window of {self.extent} fits into {length} entries")
+        require(room >= 0 and min(length, self.size) > 0, f"no window of {self.extent} fits into {length} entries")
         if not ceil:
             return room // self.stride + 1
         count = -(-room // self.stride) + 1
@@ -84,8 +83,8 @@ def windowed(ops: Operators, x: Any, slidings: Sequence[Sliding]) -> Any:
 
 def stacked(x: Any, spatial: int) -> tuple[int, ...]:
     """Return the shape of ``x`` as (batch, channels, ...). Raises ValueError for other ranks and for no entries."""
-    if not spatial + 1 <= len(x.shape) <= spatial + 2 or 0 in x.shape:
-        raise ValueError(f"{x.shape} is no shape of channels with {spatial} axes")
+    fits = spatial + 1 <= len(x.shape) <= spatial + 2 and 0 not in x.shape
+    require(fits, f"{x.shape} is no shape of channels with {spatial} axes")
     return x.shape if len(x.shape) == spatial + 2 else (1, *x.shape)
 
 
@@ -112,8 +111,8 @@ def convolution(ops: Operators, x: Any, weight: Any, bias: Any, **numbers: int) 
     spatial = len(slidings)
     batch, channels, *_ = shape = stacked(x, spatial)
     out, depth = weight.shape[:2]
-    if 0 in weight.shape or channels % depth or out % (channels // depth):
-        raise ValueError(f"{channels} channels do not fall into groups of {depth}")
+    fits = 0 not in weight.shape and channels % depth == 0 == out % (channels // depth)
+    require(fits, f"{channels} channels do not fall into groups of {depth}")
     groups, size = channels // depth, math.prod(weight.shape[1:])
     windows = windowed(ops, ops.reshape(x, shape=shape), slidings)
     counts = windows.shape[2::2]
@@ -140,10 +139,10 @@ def transposed_convolution(ops: Operators, x: Any, weight: Any, bias: Any, **num
     spatial = len(slidings)
     batch, channels, *counts = shape = stacked(x, spatial)
     depth, out = weight.shape[1], bias.shape[0]
-    if 0 in (*weight.shape, out) or out % depth or channels % (out // depth):
-        raise ValueError(f"{out} channels do not fall into groups of {depth}")
-    if any(sliding.output_padding >= max(sliding.stride, sliding.dilation) for sliding in slidings):
-        raise ValueError("the output is padded by less than a stride or a dilation")
+    fits = 0 not in (*weight.shape, out) and out % depth == 0 == channels % (out // depth)
+    require(fits, f"{out} channels do not fall into groups of {depth}")
+    little = all(sliding.output_padding < max(sliding.stride, sliding.dilation) for sliding in slidings)
+    require(little, "the output is padded by less than a stride or a dilation")
     groups = out // depth
     rows = ops.reshape(x, shape=(batch, groups, channels // groups, math.prod(counts)))
     columns = ops.reshape(weight, shape=(groups, channels // groups, math.prod(weight.shape[1:])))
@@ -165,8 +164,8 @@ def _added_up(ops: Operators, windows: Any, slidings: Sequence[Sliding]) -> Any:
     """Add windows (b, o, L₁, K₁, L₂, K₂ …) at their positions, and cut off the padding."""
     lead, counts, spatial = windows.shape[:2], windows.shape[2::2], len(slidings)
     lengths = [(n - 1) * s.stride + s.extent + s.output_padding for n, s in zip(counts, slidings, strict=True)]
-    if any(length <= 2 * s.padding for length, s in zip(lengths, slidings, strict=True)):
-        raise ValueError("the padding leaves nothing")
+    remains = all(length > 2 * s.padding for length, s in zip(lengths, slidings, strict=True))
+    require(remains, "the padding leaves nothing")
     index: list[Any] = []
     for axis, (count, sliding) in enumerate(zip(counts, slidings, strict=True)):
         shape = (*(1 for _ in range(2 * axis)), count, sliding.size, *(1 for _ in range(2 * (spatial - axis - 1))))
@@ -186,8 +185,7 @@ def convolve(ops: Operators, x: Any, y: Any, *, mode: str) -> Any:
     Raises ValueError if one is empty.
     """
     n, m = x.shape[0], y.shape[0]
-    if not n * m:
-        raise ValueError("nothing is convolved with nothing")
+    require(n * m > 0, "nothing is convolved with nothing")
     products = ops.multiply(ops.expand_dims(x, axis=1), y)
     indices = tuple(tuple(range(i, i + m)) for i in range(n))
     full = ops.add_at(products, shape=(n + m - 1,), index=(indices,))
@@ -221,8 +219,7 @@ def pooled(ops: Operators, x: Any, bounds: Bounds, reduction: str) -> Any:
 
 def _windows(x: Any, slidings: Sequence[Sliding], *, ceil: bool) -> list[list[slice]]:
     lengths = stacked(x, len(slidings))[2:]
-    if any(sliding.padding > sliding.size // 2 for sliding in slidings):
-        raise ValueError("the padding is at most half of the window")
+    require(all(s.padding <= s.size // 2 for s in slidings), "the padding is at most half of the window")
     return [
         [sliding.inside(number, length) for number in range(sliding.count(length, ceil=ceil))]
         for sliding, length in zip(slidings, lengths, strict=True)
