@@ -119,8 +119,7 @@ def _swept(
 
 def _pending(outputs: list[Tensor], seeds: list[Tensor | None], recorded: bool) -> Cotangents:
     if seeds and len(seeds) != len(outputs):
-        message = f"got {len(outputs)} tensors and {len(seeds)} gradients: give every tensor a seed, or None"
-        raise RuntimeError(message)
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(seeds)} gradients: give every tensor a seed, or None")
     pending: Cotangents = {}
     for position, output in enumerate(outputs):
         if output.node is None:
@@ -141,8 +140,7 @@ def seed_tensor(output: Tensor, seed: Any, position: int) -> Tensor:
             raise RuntimeError(errors.not_scalar(output.shape))
         return Tensor(np.ones(output.shape, output.dtype)[()])
     if not isinstance(seed, Tensor):
-        message = f"gradients can be either Tensors or None, not {type(seed).__name__}: wrap it in tensor(…)"
-        raise TypeError(message)
+        raise TypeError(f"gradients can be either Tensors or None, not {type(seed).__name__}: wrap it in tensor(…)")
     if seed.shape != output.shape:
         raise RuntimeError(errors.seed_mismatch(position, seed.shape, output.shape))
     return seed if seed.dtype == output.dtype else seed.to(output.dtype)

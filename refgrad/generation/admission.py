@@ -137,17 +137,13 @@ def _distance_to_tie(array: Array, result: Array, axis: int | tuple[int, ...] | 
 
 @cache
 def _domain(operator: Operator) -> Callable[..., Any] | None:
-    return None if operator.domain is None else _function(operator, operator.domain)
-
-
-def _function(operator: Operator, formula: Formula) -> Callable[..., Any]:
-    """Return a formula of the operator's arguments and attributes as a function of NumPy arrays."""
-    return formula.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+    return None if operator.domain is None else operator.compiled(operator.domain, NUMPY_FUNCTIONS)
 
 
 @cache
 def _limits(operator: Operator) -> tuple[Callable[..., Any], ...]:
-    return tuple(_function(operator, Formula(edge.where)) for edge in operator.edges if edge.kind == "limit")
+    limits = (Formula(edge.where) for edge in operator.edges if edge.kind == "limit")
+    return tuple(operator.compiled(where, NUMPY_FUNCTIONS) for where in limits)
 
 
 @cache
@@ -161,4 +157,4 @@ def _gaps(operator: Operator) -> tuple[Callable[..., Any], ...]:
         for node in ast.walk(condition.tree)
         if isinstance(node, ast.Compare)
     )
-    return tuple(_function(operator, Formula(source)) for source in sides)
+    return tuple(operator.compiled(Formula(source), NUMPY_FUNCTIONS) for source in sides)

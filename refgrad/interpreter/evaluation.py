@@ -121,10 +121,7 @@ SMALL: Final = 64
 @cache
 def numpy_function(operator: Operator) -> Callable[..., Any]:
     """Return an operator that is not a composite as a function of numpy arrays, with its attributes as keywords."""
-    if operator.structure is not None:
-        return operator.structure.forward(np)
-    assert operator.forward is not None
-    return operator.forward.function((*operator.argument_names, *operator.attribute_names), NUMPY_FUNCTIONS)
+    return operator.on_arrays(NUMPY_FUNCTIONS)
 
 
 def refuse_large_result(

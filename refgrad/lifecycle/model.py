@@ -117,8 +117,7 @@ class Model(ReverseMode):
             case kinds.Read(name=name):
                 return self.read(step)
             case _:
-                message = f"the lifecycle model has no rule for {type(step).__name__}"
-                raise TypeError(message)
+                raise TypeError(f"the lifecycle model has no rule for {type(step).__name__}")
         return Succeeds()
 
     def open_step(self, step: Step) -> Prediction:

@@ -38,6 +38,12 @@ def differentiate(
     return compiled(value_and_partials(formula, arguments, parameters), formula, system)
 
 
+def row_derivative(operator: Operator, system: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
+    """Compile the formula of a row to its value and its partials by its arguments: see :func:`differentiate`."""
+    assert operator.formula is not None
+    return differentiate(operator.formula, operator.argument_names, operator.attribute_names, system)
+
+
 def differentiate_along(
     formula: Formula, arguments: tuple[str, ...], moving: tuple[str, ...], system: Mapping[str, Any]
 ) -> Callable[..., tuple[Any, ...]]:
@@ -126,8 +132,7 @@ class _Block:
                 return self.call(name, [self.visit(operand, environment) for operand in operands])
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return self.branch(self.condition(test, environment), then, otherwise, environment)
-        message = f"{ast.unparse(node)!r} cannot be differentiated"
-        raise FormulaError(message)
+        raise FormulaError(f"{ast.unparse(node)!r} cannot be differentiated")
 
     def arithmetic(self, operation: ast.operator, left: _Dual, right: _Dual, exponent: ast.expr) -> _Dual:
         a, b = left.value, right.value

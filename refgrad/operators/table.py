@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
+
+import numpy as np
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
@@ -189,6 +191,11 @@ class Operator:
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the array arguments and of the attributes, in order."""
+        return (*self.argument_names, *self.attribute_names)
+
+    @property
     def differentiable_arguments(self) -> tuple[str, ...]:
         """Names of the array arguments that may receive a cotangent."""
         return tuple(argument.name for argument in self.arguments if argument.dtype == "float")
@@ -209,6 +216,20 @@ class Operator:
         numbers += [*self.samples[argument], *self.stress_values.get(argument, ())]
         return min(numbers), max(numbers)
 
+    def compiled(self, formula: Formula, system: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return a formula of the arguments and attributes as a function in a number system."""
+        return formula.function(self.parameters, system)
+
+    def on_arrays(self, system: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return the operator, which is no composite, as a function of NumPy arrays with attributes by name.
+
+        ``system`` holds the functions that formulas call.
+        """
+        if self.structure is not None:
+            return self.structure.forward(np)
+        assert self.forward is not None
+        return self.compiled(self.forward, system)
+
     def bind(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes and defaults, in the row's order. Raises OperatorError for unknown or missing names."""
         if not attributes and not self.attributes:
@@ -217,12 +238,11 @@ class Operator:
         bound = {**defaults, **attributes}
         if len(bound) > len(defaults):
             unknown = bound.keys() - defaults.keys()
-            message = f"operator {self.name!r} has no attribute {min(unknown)!r}; it has {list(self.attribute_names)}"
-            raise OperatorError(message)
+            known = list(self.attribute_names)
+            raise OperatorError(f"operator {self.name!r} has no attribute {min(unknown)!r}; it has {known}")
         missing = [name for name, value in bound.items() if value is REQUIRED]
         if missing:
-            message = f"operator {self.name!r} needs the attribute {missing[0]!r}"
-            raise OperatorError(message)
+            raise OperatorError(f"operator {self.name!r} needs the attribute {missing[0]!r}")
         return bound
 
     def saves(self, argument: str) -> frozenset[str]:
@@ -341,7 +361,7 @@ class _RowReader:
             raise self.error(f"needs a shape for each of {list(operator.argument_names)}")
 
     def check_formulas(self, operator: Operator) -> None:
-        allowed = {*operator.argument_names, *operator.attribute_names}
+        allowed = set(operator.parameters)
         computed = (operator.formula, operator.forward, operator.rounding, operator.domain)
         stated = [(formula, allowed) for formula in computed if formula is not None]
         for formula, names in [*stated, *((partial, allowed | {"out"}) for partial in operator.partials.values())]:

@@ -337,9 +337,8 @@ def undefined_between(oracle: CertifiedOracle, leaf: str, outputs: set[str]) -> 
 
 @cache
 def _conditions(operator: Operator) -> tuple[tuple[Edge, Callable[..., Any]], ...]:
-    parameters = (*operator.argument_names, *operator.attribute_names)
     return tuple(
-        (edge, Formula(edge.where).function(parameters, NUMPY_FUNCTIONS))
+        (edge, operator.compiled(Formula(edge.where), NUMPY_FUNCTIONS))
         for edge in operator.edges
         if edge.kind == "limit"
     )

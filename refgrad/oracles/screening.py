@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, evaluate, expanded, numpy_forward
 from refgrad.operators import Operator
-from refgrad.operators.differentiation import differentiate
+from refgrad.operators.differentiation import row_derivative
 from refgrad.operators.functions.balls import taken
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.scenario import Leaf, Scenario
@@ -144,9 +144,7 @@ def _choose(condition: Any, then: Any, otherwise: Any) -> tuple[Any, ...]:
 
 @cache
 def _derivative(operator: Operator) -> Any:
-    assert operator.formula is not None
-    functions = {**NUMPY_FUNCTIONS, "choose": _choose}
-    return differentiate(operator.formula, operator.argument_names, operator.attribute_names, functions)
+    return row_derivative(operator, {**NUMPY_FUNCTIONS, "choose": _choose})
 
 
 class Evaluable(Protocol):

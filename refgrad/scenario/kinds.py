@@ -4,37 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from refgrad.errors import suggestion
 from refgrad.operators import Operator
+from refgrad.scenario import codecs
 from refgrad.scenario.attributes import AttributeValue
-from refgrad.scenario.codecs import (
-    ARGUMENTS,
-    ATTRIBUTES,
-    CONSTANT,
-    FACTOR,
-    HOOK,
-    INDEX,
-    LEAF,
-    NEW_HOOK,
-    SPREAD_CONSTANT,
-    TANGENTS,
-    TENSOR,
-    TRUE_FLAG,
-    WORD,
-    Attributes,
-    Scope,
-    Tangents,
-    called,
-    one_of,
-    or_none,
-)
+from refgrad.scenario.codecs import Attributes, Scope, Tangents, called, one_of, or_none
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.step import Form, Step
+from refgrad.scenario.step import Form, StatefulStep, Step
 
-OUTPUT: Final = called(TENSOR, "the output's name")
+OUTPUT: Final = called(codecs.TENSOR, "the output's name")
 Readable: TypeAlias = Literal["grad", "value", "requires_grad", "is_leaf", "recorded", "hook"]
 Action: TypeAlias = Literal["add", "multiply", "copy"]
 WRITES: Final[tuple[Action, ...]] = get_args(Action)
@@ -46,7 +27,7 @@ Mode: TypeAlias = Literal["no_grad", "enable_grad"]
 class Leaf(Step):
     """Create a tensor of these values: `x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad`."""
 
-    form: ClassVar[Form] = Form.of("NAME = leaf VALUE [requires_grad]", value=SPREAD_CONSTANT)
+    form = Form.of("NAME = leaf VALUE [requires_grad]", value=codecs.SPREAD_CONSTANT)
 
     name: str
     value: Constant
@@ -68,12 +49,12 @@ class Apply(Step):
     equality does not suffice: 1, 1.0 and True are equal, as are 0.0 and -0.0, and NaN differs from NaN.
     """
 
-    form: ClassVar[Form] = Form.of(
+    form = Form.of(
         "NAME = OPERATOR ARGUMENTS ATTRIBUTES",
         tag="apply",
-        operator=called(WORD, "an operator"),
-        arguments=ARGUMENTS,
-        attributes=ATTRIBUTES,
+        operator=called(codecs.WORD, "an operator"),
+        arguments=codecs.ARGUMENTS,
+        attributes=codecs.ATTRIBUTES,
     )
 
     name: str
@@ -107,11 +88,11 @@ class Grad(Step):
     The gradient is recorded like any result. The graph is kept, and the gradient of no leaf changes.
     """
 
-    form: ClassVar[Form] = Form.of(
+    form = Form.of(
         "NAME = grad OUTPUT LEAF [seed SEED]",
         output=OUTPUT,
-        leaf=called(LEAF, "the leaf's name"),
-        seed=or_none(CONSTANT),
+        leaf=called(codecs.LEAF, "the leaf's name"),
+        seed=or_none(codecs.CONSTANT),
     )
 
     name: str
@@ -129,7 +110,7 @@ class Jvp(Step):
     constant for all that is computed from it: nothing is recorded, and no gradient changes.
     """
 
-    form: ClassVar[Form] = Form.of("NAME = jvp OUTPUT TANGENTS", output=OUTPUT, tangents=TANGENTS)
+    form = Form.of("NAME = jvp OUTPUT TANGENTS", output=OUTPUT, tangents=codecs.TANGENTS)
 
     name: str
     output: str
@@ -142,11 +123,10 @@ class Jvp(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Detach(Step):
+class Detach(StatefulStep):
     """Create a tensor that shares memory with another and through which no gradient flows: `d = detach y`."""
 
-    form: ClassVar[Form] = Form.of("NAME = detach SOURCE", source=TENSOR)
-    stateful: ClassVar[bool] = True
+    form = Form.of("NAME = detach SOURCE", source=codecs.TENSOR)
 
     name: str
     source: str
@@ -156,7 +136,7 @@ class Detach(Step):
 class Backward(Step):
     """Add the gradients of an output to its leaves: `backward b seed float64[2] {0x1p+0 -0x1p+1} retain_graph`."""
 
-    form: ClassVar[Form] = Form.of("backward OUTPUT [seed SEED] [retain_graph]", output=OUTPUT, seed=or_none(CONSTANT))
+    form = Form.of("backward OUTPUT [seed SEED] [retain_graph]", output=OUTPUT, seed=or_none(codecs.CONSTANT))
 
     output: str
     seed: Constant | None = None
@@ -171,7 +151,7 @@ class Read(Step):
     too. The observation of a hook is an array of all the gradients that it received, in order, along a new first axis.
     """
 
-    form: ClassVar[Form] = Form.of("read WHAT NAME", what=one_of("observation", get_args(Readable)), name=TENSOR)
+    form = Form.of("read WHAT NAME", what=one_of("observation", get_args(Readable)), name=codecs.TENSOR)
 
     what: Readable
     name: str
@@ -192,18 +172,17 @@ class Read(Step):
 class ZeroGrad(Step):
     """Remove the accumulated gradient of a leaf: `zero grad x`; or set it to zeros, if any: `zero grad x to zeros`."""
 
-    form: ClassVar[Form] = Form.of("zero grad NAME [to zeros]", name=TENSOR, to_zeros=TRUE_FLAG)
+    form = Form.of("zero grad NAME [to zeros]", name=codecs.TENSOR, to_zeros=codecs.TRUE_FLAG)
 
     name: str
     to_zeros: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class EnterMode(Step):
+class EnterMode(StatefulStep):
     """Enter a region in which nothing is recorded, or everything again: `enter no_grad`, `enter enable_grad`."""
 
-    form: ClassVar[Form] = Form.of("enter MODE", mode=one_of("mode", get_args(Mode)))
-    stateful: ClassVar[bool] = True
+    form = Form.of("enter MODE", mode=one_of("mode", get_args(Mode)))
 
     mode: Mode
 
@@ -213,11 +192,10 @@ class EnterMode(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveMode(Step):
+class LeaveMode(StatefulStep):
     """Leave the region that was entered last: `leave`, or by an exception that is caught outside: `leave by error`."""
 
-    form: ClassVar[Form] = Form.of("leave [by error]")
-    stateful: ClassVar[bool] = True
+    form = Form.of("leave [by error]")
 
     by_error: bool = False
 
@@ -227,55 +205,49 @@ class LeaveMode(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class RequireGrad(Step):
+class RequireGrad(StatefulStep):
     """Make a tensor require grad: `require grad x`."""
 
-    form: ClassVar[Form] = Form.of(
-        "require grad NAME", name=replace(TENSOR, define=lambda scope, name: scope.leaves.add(name))
-    )
-    stateful: ClassVar[bool] = True
+    form = Form.of("require grad NAME", name=replace(codecs.TENSOR, define=lambda scope, name: scope.leaves.add(name)))
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class StopRequiringGrad(Step):
+class StopRequiringGrad(StatefulStep):
     """Make a leaf stop requiring grad: `stop requiring grad x`."""
 
-    form: ClassVar[Form] = Form.of(
-        "stop requiring grad NAME", name=replace(TENSOR, define=lambda scope, name: scope.leaves.discard(name))
+    form = Form.of(
+        "stop requiring grad NAME", name=replace(codecs.TENSOR, define=lambda scope, name: scope.leaves.discard(name))
     )
-    stateful: ClassVar[bool] = True
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteName(Step):
+class DeleteName(StatefulStep):
     """Delete a name: `delete y`. Results computed from the tensor stay. The name cannot be used again."""
 
-    form: ClassVar[Form] = Form.of("delete NAME", name=replace(TENSOR, define=Scope.delete))
-    stateful: ClassVar[bool] = True
+    form = Form.of("delete NAME", name=replace(codecs.TENSOR, define=Scope.delete))
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Write(Step):
+class Write(StatefulStep):
     """Overwrite a tensor in place: `write y add z`, `write y multiply z`, `write y copy z index=(0, 1:)`.
 
     The three are y += z, y *= z and y[...] = z; with an index, only the part y[index] is read and written. An index
     has an integer or a slice, with a positive step, for each of the first axes.
     """
 
-    form: ClassVar[Form] = Form.of(
+    form = Form.of(
         "write NAME ACTION OPERAND [index=INDEX]",
-        name=TENSOR,
+        name=codecs.TENSOR,
         action=one_of("action", WRITES),
-        operand=TENSOR,
-        index=INDEX,
+        operand=codecs.TENSOR,
+        index=codecs.INDEX,
     )
-    stateful: ClassVar[bool] = True
 
     name: str
     action: Action
@@ -290,20 +262,19 @@ class Write(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Hook(Step):
+class Hook(StatefulStep):
     """Observe a tensor's gradient in every backward, or replace it by a multiple of it: `hook h on y scale 0x1p+1`.
 
     `hook h on y observe` changes nothing. Both receive the total gradient of the tensor, once for each backward, as
     changed by earlier hooks of the tensor. `read hook h` returns all that the hook received.
     """
 
-    form: ClassVar[Form] = Form.of(
+    form = Form.of(
         "hook NAME on TENSOR [scale FACTOR | observe]",
-        name=called(NEW_HOOK, "the hook's name"),
-        tensor=TENSOR,
-        factor=or_none(FACTOR),
+        name=called(codecs.NEW_HOOK, "the hook's name"),
+        tensor=codecs.TENSOR,
+        factor=or_none(codecs.FACTOR),
     )
-    stateful: ClassVar[bool] = True
 
     name: str
     tensor: str
@@ -311,21 +282,19 @@ class Hook(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Unhook(Step):
+class Unhook(StatefulStep):
     """Remove a hook: `unhook h`. What it received can still be read. Removing it twice changes nothing."""
 
-    form: ClassVar[Form] = Form.of("unhook NAME", name=called(HOOK, "the hook's name"))
-    stateful: ClassVar[bool] = True
+    form = Form.of("unhook NAME", name=called(codecs.HOOK, "the hook's name"))
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class RetainGrad(Step):
+class RetainGrad(StatefulStep):
     """Make a computed tensor retain its gradient, so that it can be read: `retain grad y`."""
 
-    form: ClassVar[Form] = Form.of("retain grad NAME", name=TENSOR)
-    stateful: ClassVar[bool] = True
+    form = Form.of("retain grad NAME", name=codecs.TENSOR)
 
     name: str
 

@@ -162,7 +162,7 @@ class Step:
 
     form: ClassVar[Form]
     stateful: ClassVar[bool] = False
-    """True if a step changes the value of a name, or how later steps are recorded and differentiated."""
+    """True for a :class:`StatefulStep`."""
 
     def __post_init__(self) -> None:
         """Validate the fields one by one."""
@@ -213,3 +213,11 @@ class Step:
     def from_json(cls, members: Mapping[str, Any]) -> Self:
         """Return the step for the members that `to_json` returns, which must satisfy the schema."""
         return cls(**cls.form.decode(members))
+
+
+class StatefulStep(Step):
+    """A step that changes the value of a name, or how later steps are recorded and differentiated."""
+
+    __slots__ = ()
+
+    stateful = True

@@ -70,8 +70,7 @@ def as_tensor(data: Any, dtype: DTypeLike = None) -> Tensor:
 def from_numpy(array: Any) -> Tensor:
     """Return a tensor that shares memory with ``array``; writes by numpy are not detected."""
     if not isinstance(array, np.ndarray):
-        message = f"expected np.ndarray (got {type(array).__name__}): tensor(…) takes numbers and lists"
-        raise TypeError(message)
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__}): tensor(…) takes numbers and lists")
     as_array(array)
     return Tensor(array)
 

@@ -68,10 +68,9 @@ def _lenient(row: Operator, function: Function) -> Function:
         if sequence and rest and not isinstance(rest[0], list | tuple | None):
             rest = (tuple(rest),)
         if len(rest) > len(row.attributes):
-            message = (
+            raise TypeError(
                 f"{row.name}() takes {len(row.attributes)} attributes {list(row.attribute_names)}, not {len(rest)}"
             )
-            raise TypeError(message)
         values = dict(zip(row.attribute_names, rest, strict=False))
         values.update({keywords.get(name, name): value for name, value in named.items()})
         for name, value in defaults.items():

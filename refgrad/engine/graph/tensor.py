@@ -97,10 +97,9 @@ class Tensor:
 
         """
         if self.array.size != 1:
-            message = (
+            raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar: index it, or reduce it, first"
             )
-            raise RuntimeError(message)
         return self.array.item()
 
     def tolist(self) -> Any:
@@ -291,14 +290,12 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.shape:
-            message = "len() of a 0-d tensor: it is one number, see .item()"
-            raise TypeError(message)
+            raise TypeError("len() of a 0-d tensor: it is one number, see .item()")
         return self.shape[0]
 
     def __bool__(self) -> bool:
         if self.array.size != 1:
-            message = "Boolean value of Tensor with more than one value is ambiguous: say .all() or .any()"
-            raise RuntimeError(message)
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous: say .all() or .any()")
         return bool(self.array.item())
 
     def __int__(self) -> int:
@@ -309,8 +306,7 @@ class Tensor:
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
-            message = f"only integer tensors of a single element can be converted to an index, not {self.dtype}"
-            raise TypeError(message)
+            raise TypeError(f"only integer tensors of a single element can be converted to an index, not {self.dtype}")
         return int(self.item())
 
     def __format__(self, specification: str) -> str:

@@ -32,8 +32,7 @@ def as_array(value: Any) -> Any:
     """
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
-        message = f"expected a Tensor, a number or an array of numbers, not {type(value).__name__}: {value!r}"
-        raise TypeError(message)
+        raise TypeError(f"expected a Tensor, a number or an array of numbers, not {type(value).__name__}: {value!r}")
     return array if array.ndim else array[()]
 
 
@@ -151,23 +150,14 @@ def _named(row: Operator, function: Function) -> Function:
 
 
 def _operators_on_arrays(rows: Mapping[str, Operator]) -> SimpleNamespace:
-    forwards = {row.name: _with_defaults(row) if row.structure else forward_function(row) for row in rows.values()}
+    forwards = {row.name: _with_defaults(row) if row.structure else row.on_arrays(ON_ARRAYS) for row in rows.values()}
     shortcut = {"equal": ON_ARRAYS["equal"], "reshape": skip_identity(forwards["reshape"])}
     return SimpleNamespace(**{**forwards, **shortcut}, cast=lambda array, dtype: array.astype(dtype))
 
 
 def _with_defaults(row: Operator) -> Function:
-    forward = forward_function(row)
     defaults = {attribute.name: attribute.default for attribute in row.attributes if not attribute.required}
-    return partial(forward, **defaults)
-
-
-def forward_function(row: Operator) -> Function:
-    """Return the row's function on arrays, with attributes by name."""
-    if row.structure is not None:
-        return row.structure.forward(np)
-    assert row.forward is not None
-    return row.forward.function((*row.argument_names, *row.attribute_names), ON_ARRAYS)
+    return partial(row.on_arrays(ON_ARRAYS), **defaults)
 
 
 # Generated as text, as dataclasses do, for speed: on scalars, most of the time is spent in the interpreter.
@@ -251,7 +241,7 @@ def _branch(kind: str, saves: Sequence[str], needed: Sequence[str], variables: S
 
 
 def _general(row: Operator, sets: OperatorSets) -> Function:
-    forward = forward_function(row)
+    forward = row.on_arrays(ON_ARRAYS)
     lift = operand if row.elementwise else _strong_operand
     kind_for = cache(lambda needs: node_class(row, needs, sets))
     promoted = partial(promote, sets.functions)

@@ -100,8 +100,9 @@ def _constant_function(name: str) -> Callable[..., Tensor]:
 
 
 def _refused(name: str, *_: Any) -> Tensor:
-    message = f"formulas may call {name!r}, but no row of the operator table says how to differentiate it again"
-    raise LookupError(message)
+    raise LookupError(
+        f"formulas may call {name!r}, but no row of the operator table says how to differentiate it again"
+    )
 
 
 def on_values(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,8 +14,9 @@ import numpy as np
 
 from refgrad.engine.operators.contributions import fitted, saved_names, weighted
 from refgrad.engine.operators.node_classes import structure_contributions
-from refgrad.engine.operators.recording import forward_function, owned
+from refgrad.engine.operators.recording import owned
 from refgrad.engine.operators.tracing import Tape, TapeStep, Traced
+from refgrad.engine.operators.vocabulary import ON_ARRAYS
 from refgrad.engine.replay.program import ReplayProgram, Term, lowered, memory
 from refgrad.operators import Operator
 
@@ -46,7 +47,7 @@ def _result(program: ReplayProgram, step: TapeStep, operands: Sequence[Term]) ->
     if not isinstance(rule, Operator):
         return _called(program, partial(rule, **step.attributes) if step.attributes else rule, operands)
     if rule.structure is not None:
-        return _structure(program, rule.name, partial(forward_function(rule), **step.attributes), operands)
+        return _structure(program, rule.name, partial(rule.on_arrays(ON_ARRAYS), **step.attributes), operands)
     assert rule.forward is not None
     attributes = {name: constant(program, value) for name, value in step.attributes.items()}
     term = lowered(program, rule.forward, {**dict(zip(rule.argument_names, operands, strict=True)), **attributes})

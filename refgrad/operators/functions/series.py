@@ -23,22 +23,7 @@ from flint import arb, arb_series, ctx
 
 from refgrad.operators.expression import column
 from refgrad.operators.functions import balls
-from refgrad.operators.functions.balls import (
-    HALF,
-    SHARED,
-    Branch,
-    Decision,
-    as_integer,
-    cube_root,
-    erfcx,
-    log_gamma_coefficients,
-    logical_not,
-    nearest_even,
-    precision,
-    spherical_bessel_function,
-    taken,
-    toward_zero,
-)
+from refgrad.operators.functions.balls import HALF, Branch, Decision, as_integer, precision, taken
 
 Coefficients = Callable[[arb, int], Sequence[arb]]
 
@@ -74,7 +59,7 @@ def composed(coefficients: Coefficients) -> Callable[[Any], Any]:
 
 def cube_roots(x: arb, length: int) -> list[arb]:
     """Return the Taylor coefficients of the cube root at x (the binomial series of exponent 1/3)."""
-    coefficients = [cube_root(x)]
+    coefficients = [balls.cube_root(x)]
     for k in range(1, length):
         coefficients.append(coefficients[-1] * (4 - 3 * k) / (3 * k) / x)
     return coefficients
@@ -82,7 +67,7 @@ def cube_roots(x: arb, length: int) -> list[arb]:
 
 def scaled_tails(x: arb, length: int) -> list[arb]:
     """Return the Taylor coefficients of erfcx at x, from y' = 2 x y - 2 / sqrt(pi)."""
-    coefficients = [erfcx(x), 2 * x * erfcx(x) - 2 / arb.pi().sqrt()]
+    coefficients = [balls.erfcx(x), 2 * x * balls.erfcx(x) - 2 / arb.pi().sqrt()]
     for k in range(1, length - 1):
         coefficients.append((2 * x * coefficients[k] + 2 * coefficients[k - 1]) / (k + 1))
     return coefficients[:length]
@@ -103,7 +88,7 @@ def polygamma(order: Any, number: Any) -> Any:
     above = as_integer(order) + 1
 
     def coefficients(x: arb, length: int) -> list[arb]:
-        logarithms = log_gamma_coefficients(x, above + length)[above:]
+        logarithms = balls.log_gamma_coefficients(x, above + length)[above:]
         return [c * factorial(above + k) / factorial(k) for k, c in enumerate(logarithms)]
 
     return composed(coefficients)(number)
@@ -129,7 +114,7 @@ def spherical_bessel(order: Any, number: Any) -> Any:
     n = abs(as_integer(order))
 
     def coefficients(x: arb, length: int) -> list[arb]:
-        values = [spherical_bessel_function(m)(x) for m in range(n + length)]
+        values = [balls.spherical_bessel_function(m)(x) for m in range(n + length)]
         weights, derivatives = {n: Fraction(1)}, list[arb]()
         for k in range(length):
             total = sum((arb(w.numerator) / w.denominator * values[m] for m, w in weights.items()), arb(0))
@@ -252,7 +237,7 @@ def _moves(number: Any) -> bool:
 
 def _trunc(number: Any) -> Any:
     """Return x without its fraction, which does not jump at 0."""
-    return arb(0) if abs(lifted(number)[0]) < 1 else between_jumps(toward_zero, lambda x: x)(number)
+    return arb(0) if abs(lifted(number)[0]) < 1 else between_jumps(balls.toward_zero, lambda x: x)(number)
 
 
 def _of_series(method: str) -> Callable[[Any], Any]:
@@ -261,7 +246,7 @@ def _of_series(method: str) -> Callable[[Any], Any]:
 
 
 CELLS: Mapping[str, Any] = MappingProxyType(
-    {name: _of_series(name) for name in SHARED}
+    {name: _of_series(name) for name in balls.SHARED}
     | {f"arc{name}": _of_series(f"a{name}") for name in ("sin", "cos", "tan")}
     | {
         "expm1": _expm1,
@@ -277,12 +262,12 @@ CELLS: Mapping[str, Any] = MappingProxyType(
         "arctanh": _of_slope(arb.atanh, lambda x: 1 / ((1 - x) * (1 + x))),
         "floor": between_jumps(arb.floor, lambda x: x),
         "trunc": _trunc,
-        "round": between_jumps(nearest_even, lambda x: x + HALF),
+        "round": between_jumps(balls.nearest_even, lambda x: x + HALF),
         "arctan2": _arctan2,
         "cbrt": composed(cube_roots),
         "erfcx": composed(scaled_tails),
         "erfinv": erfinv,
-        "lgamma": composed(log_gamma_coefficients),
+        "lgamma": composed(balls.log_gamma_coefficients),
         "polygamma": polygamma,
         "besseli": bessel,
         "sphericalj": spherical_bessel,
@@ -296,7 +281,7 @@ GRAMMAR: Mapping[str, Any] = MappingProxyType({
     "less": _less,
     "less_equal": _less,
     "equal": _equal,
-    "not_equal": lambda x, y: logical_not(_equal(x, y)),
+    "not_equal": lambda x, y: balls.logical_not(_equal(x, y)),
     "where": where,
     "choose": choose,
 })

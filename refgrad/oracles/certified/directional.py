@@ -173,9 +173,8 @@ def _choose(condition: Decision, then: Branch, otherwise: Branch) -> tuple[Any, 
 def _along(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's formula to value and tangent; attributes follow the arguments."""
     assert operator.formula is not None
-    parameters = (*operator.argument_names, *operator.attribute_names)
     functions = {**ball_functions(bits), "choose": _choose}
-    return differentiate_along(operator.formula, parameters, operator.differentiable_arguments, functions)
+    return differentiate_along(operator.formula, operator.parameters, operator.differentiable_arguments, functions)
 
 
 def _lifted(entry: Any) -> Moving:

@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb, arb_series, ctx
 
 from refgrad.operators import Edge, Formula, Operator
-from refgrad.operators.differentiation import bending, compiled, differentiate
+from refgrad.operators.differentiation import bending, compiled, row_derivative
 from refgrad.operators.functions.balls import ball_functions, hull
 from refgrad.operators.functions.series import SERIES_FUNCTIONS, constant, primitive, series_functions, unknown
 
@@ -39,10 +39,7 @@ def guarded(derivative: Derivative, results: int) -> Derivative:
 @cache
 def true_series(operator: Operator, bits: int) -> Derivative:
     """Compile the row's ``formula`` to the true value and partials in series, by mechanical differentiation."""
-    assert operator.formula is not None
-    derivative = differentiate(
-        operator.formula, operator.argument_names, operator.attribute_names, series_functions(bits)
-    )
+    derivative = row_derivative(operator, series_functions(bits))
     return without_poles(operator, guarded(derivative, 1 + len(operator.arguments)))
 
 
@@ -52,13 +49,12 @@ def without_poles(operator: Operator, derivative: Derivative) -> Derivative:
     FLINT returns 0 for a series 0 to any power, even a negative one. Value and slope are 0 only for exponents above 1.
     """
     assert operator.formula is not None
-    parameters = (*operator.argument_names, *operator.attribute_names)
     nodes = [node for node in ast.walk(operator.formula.tree) if isinstance(node, ast.BinOp)]
     powers = [node for node in nodes if isinstance(node.op, ast.Pow) and not isinstance(node.right, ast.Constant)]
     if not powers:
         return derivative
     sides = [
-        tuple(Formula(ast.unparse(side)).function(parameters, SERIES_FUNCTIONS) for side in (node.left, node.right))
+        tuple(operator.compiled(Formula(ast.unparse(side)), SERIES_FUNCTIONS) for side in (node.left, node.right))
         for node in powers
     ]
 
@@ -87,7 +83,7 @@ def usual_series(operator: Operator, bits: int, order: int) -> Derivative:
     which has no branch.
     """
     plain = usual_derivative(operator, bits)
-    parameters = (*operator.argument_names, *operator.attribute_names, "out")
+    parameters = (*operator.parameters, "out")
     functions = {**series_functions(bits), "tanh": _usual_tanh(order)}
     named = [operator.partials.get(name) for name in operator.argument_names]
     slopes = [None if partial is None else partial.function(parameters, functions) for partial in named]
@@ -207,10 +203,8 @@ def change_noise(slope: Any, change: arb_series, bits: int) -> arb_series:
 @cache
 def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's ``formula`` to the true value and partials, by mechanical differentiation."""
-    assert operator.formula is not None
     functions = ball_functions(bits)
-    derivative = differentiate(operator.formula, operator.argument_names, operator.attribute_names, functions)
-    return continued(operator, derivative, functions)
+    return continued(operator, row_derivative(operator, functions), functions)
 
 
 @cache
@@ -223,10 +217,10 @@ def usual_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, 
 def rule(operator: Operator, functions: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
     """Compile the row's ``rounding`` and ``partials`` with the functions of a number system."""
     assert operator.rounding is not None
-    signature = ", ".join([*operator.argument_names, *operator.attribute_names])
     partials = [operator.partials[name].calls if name in operator.partials else "0" for name in operator.argument_names]
     source = (
-        f"def derivative({signature}):\n    out = {operator.rounding.calls}\n    return out, {', '.join(partials)},\n"
+        f"def derivative({', '.join(operator.parameters)}):\n    out = {operator.rounding.calls}\n"
+        f"    return out, {', '.join(partials)},\n"
     )
     return compiled(source, operator.rounding, functions)
 
@@ -239,14 +233,13 @@ def continued(
     Where the operands may lie on a kink, a partial that the formula leaves undefined is the interval of the kink's
     slopes.
     """
-    parameters = (*operator.argument_names, *operator.attribute_names)
     limits = [
-        (Formula(edge.where).function(parameters, functions), _limit(operator, edge))
+        (operator.compiled(Formula(edge.where), functions), _limit(operator, edge))
         for edge in operator.edges
         if edge.kind == "limit"
     ]
     kinks = [
-        (Formula(edge.where).function(parameters, functions), _limit(operator, edge)[1:])
+        (operator.compiled(Formula(edge.where), functions), _limit(operator, edge)[1:])
         for edge in operator.kinks
         if not any(isinstance(end, str) for interval in edge.subdifferential.values() for end in interval)
     ]
