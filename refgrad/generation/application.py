@@ -53,7 +53,7 @@ def fresh_leaf(choices: Choices, profile: Profile, operator: Operator, argument:
     """Return a leaf of this shape for this argument, which is not yet part of a scenario."""
     size = math.prod(shape)
     if argument.dtype == "bool":
-        array: Array = np.array([choices.boolean(0.5) for _ in range(size)], dtype=bool).reshape(shape)
+        array: Array = np.array([choices.happens("fair_coin") for _ in range(size)], dtype=bool).reshape(shape)
         return Operand.of(array, requires_grad=False)
     low, high = sample_range(operator, argument)
     tame_low, tame_high = tame(low, high)
@@ -110,7 +110,7 @@ def put_on_edge(
     result = broadcast_shape(*(operand.shape for operand in operands))
     assert result is not None
     certain = choices.integer(0, math.prod(result) - 1)
-    places = [place for place in range(math.prod(result)) if place == certain or choices.boolean(0.2)]
+    places = [place for place in range(math.prod(result)) if place == certain or choices.happens("entry_on_edge")]
     moved = []
     for argument, operand in zip(operator.arguments, operands, strict=True):
         array = operand.array.copy()
@@ -133,7 +133,7 @@ def with_ties(choices: Choices, operand: Operand) -> Operand:
 def apply_operator(draft: Draft, operator: Operator) -> bool:
     """Apply the operator to existing values or to fresh leaves; return False if neither was admitted."""
     edge = bool(operator.edges) and draft.choices.boolean(draft.profile.edges)
-    if edge and draft.choices.boolean(0.5):
+    if edge and draft.choices.happens("fair_coin"):
         return apply_on_edge(draft, operator)
     existing = choose_operands(draft, operator, PROBABILITIES["fresh_leaf"])
     return commit(draft, operator, existing, margin=ON_EDGE if edge else MARGIN) or apply_afresh(draft, operator)
@@ -195,7 +195,8 @@ def _choose_one(draft: Draft, operator: Operator, argument: Argument, before: li
     if before and choices.happens("same_operand") and may_repeat(operator, argument, before[-1], shapes):
         return before[-1]
     if not choices.boolean(fresh) and (fitting := _fitting(draft, operator, argument, shapes)):
-        return _pick(choices, fitting)
+        unused = [value for value in fitting if not value.uses] if choices.happens("unused_value") else []
+        return choices.choice(unused or fitting)
     base = draft.base if before else narrowed(choices, draft.base)
     return fresh_leaf(choices, draft.profile, operator, argument, next_shape(draft, operator, shapes, base))
 
@@ -235,9 +236,3 @@ def may_repeat(operator: Operator, argument: Argument, value: Operand, shapes: t
     """Return True if the previous operand may be used for this argument too."""
     alike = value.condition == (argument.dtype == "bool")
     return alike and value.within(*accepted_range(operator, argument), MARGIN) and _fits(operator, shapes, value.shape)
-
-
-def _pick(choices: Choices, values: list[Operand]) -> Operand:
-    if choices.happens("unused_value"):
-        values = [value for value in values if not value.uses] or values
-    return choices.choice(values)

@@ -37,7 +37,7 @@ def completed(draft: Draft) -> Scenario | None:
     steps = list(draft.steps)
     for number, each in enumerate(planned):
         shared = any(each.graph & later.graph for later in planned[number + 1 :])
-        retain = shared or (number < len(planned) - 1 and draft.choices.boolean(0.2))
+        retain = shared or (number < len(planned) - 1 and draft.choices.happens("needless_retain_graph"))
         steps += [*each.before, Backward(each.output, each.seed, retain)]
     steps += [Read("grad", leaf.name) for leaf in draft.leaves if leaf.requires_grad]
     steps += [Read("value", name) for name in dict.fromkeys(each.output for each in planned)]
@@ -112,7 +112,7 @@ def _rebuilt(draft: Draft, output: Operand, built: int) -> tuple[Apply, ...]:
 
 
 def _seed(draft: Draft, output: Operand) -> Constant | None:
-    if not draft.profile.seeds or (output.shape == () and not draft.choices.boolean(0.3)):
+    if not draft.profile.seeds or (output.shape == () and not draft.choices.happens("seeded_scalar")):
         return None
     return random_seed(draft.choices, output.shape, draft.profile)
 

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from refgrad.generation.application import random_array
 from refgrad.generation.draft import Draft, Memory, Operand
-from refgrad.generation.profile import COUNTS, MAGNITUDES, NUMBERS, SHAPES, Choices, Profile
+from refgrad.generation.profile import COUNTS, INTEGERS, MAGNITUDES, NUMBERS, PROBABILITIES, SHAPES, Choices, Profile
 from refgrad.operators.operator import Shape
 from refgrad.scenario import AttributeValue, Constant, Scenario, Slice, kinds
 
@@ -49,17 +49,16 @@ def lifecycle_profile(
     *,
     features: frozenset[str] = ALL_FEATURES,
     operators: frozenset[str] = LIFECYCLE_OPERATORS,
-    length: tuple[int, int] = (6, 36),
-    misuse: float = 0.15,
 ) -> Profile:
     """Return a profile of lifecycles for an engine that has these features."""
+    least, most = INTEGERS["actions"]
     return Profile(
         features=features - {"arrays", "seed"},
         scalars_only="arrays" not in features,
         seeds="seed" in features,
         operators=operators,
-        length=length,
-        misuse=misuse,
+        length=(least, most),
+        misuse=PROBABILITIES["misuse"],
     )
 
 
@@ -103,7 +102,7 @@ def random_constant(draft: Draft, shape: Shape) -> Constant:
 
 def add_leaf(draft: Draft, *, requires_grad: bool) -> None:
     """Add a leaf of the base shape, or sometimes a scalar."""
-    shape = draft.base if draft.choices.boolean(0.8) else ()
+    shape = draft.base if draft.choices.happens("base_shape") else ()
     step = kinds.Leaf(new_name(draft, "x"), random_constant(draft, shape), requires_grad)
     value = Operand(shape, requires_grad, Memory(LOW, HIGH), is_leaf=True, differentiable=requires_grad)
     draft.define(value, step)
@@ -111,7 +110,7 @@ def add_leaf(draft: Draft, *, requires_grad: bool) -> None:
 
 def add_another_leaf(draft: Draft) -> None:
     """Add a leaf that may require grad."""
-    add_leaf(draft, requires_grad=draft.choices.boolean(0.7))
+    add_leaf(draft, requires_grad=draft.choices.happens("recorded_leaf"))
 
 
 def add_result(draft: Draft, operator: str, operands: tuple[Operand, ...], shape: Shape, bound: float) -> None:
@@ -188,7 +187,7 @@ def backward_again(draft: Draft) -> None:
 
 def backward_from(draft: Draft, output: Operand) -> None:
     """Run backward from this value, with or without a seed, and with or without ``retain_graph``."""
-    retain_graph = "retain_graph" in draft.profile.features and draft.choices.boolean(0.6)
+    retain_graph = "retain_graph" in draft.profile.features and draft.choices.happens("retained_graph")
     output.started = output.touched = True
     draft.steps.append(kinds.Backward(output.name, _seed(draft, output), retain_graph))
 
@@ -217,10 +216,10 @@ def record_gradient(draft: Draft) -> None:
 def _seed(draft: Draft, output: Operand) -> Constant | None:
     if not draft.profile.seeds:
         return None
-    if misuses(draft) and draft.choices.boolean(0.3):
+    if misuses(draft) and draft.choices.happens("unfit_seed"):
         unfit: Shape = () if output.shape == (2,) else (2,)
-        return random_constant(draft, unfit) if draft.choices.boolean(0.5) else None
-    return random_constant(draft, output.shape) if output.shape or draft.choices.boolean(0.3) else None
+        return random_constant(draft, unfit) if draft.choices.happens("fair_coin") else None
+    return random_constant(draft, output.shape) if output.shape or draft.choices.happens("seeded_scalar") else None
 
 
 def overwrite(draft: Draft) -> None:
@@ -261,7 +260,7 @@ def _bound(action: kinds.Action, target: Operand, operand: Operand) -> float:
 def _index(draft: Draft, shape: Shape) -> Index | None:
     """Return the index of a part of a tensor that has axes, if there are scalars, which fit any part, or None."""
     offered = "in_place_at_index" in draft.profile.features and any(not value.shape for value in draft.values)
-    if not shape or not offered or draft.choices.boolean(0.5):
+    if not shape or not offered or draft.choices.happens("fair_coin"):
         return None
     items: Sequence[AttributeValue] = (0, 1, Slice(None, 1), Slice(1, None))
     return (draft.choices.choice(items),)
@@ -271,14 +270,14 @@ def add_hook(draft: Draft) -> None:
     """Add a hook to a gradient, often to one that has a hook already, since the order of several matters."""
     usable = recorded_values(draft)
     hooked = [value for value in usable if value.name in draft.hooks.values()]
-    if hooked and draft.choices.boolean(0.4):
+    if hooked and draft.choices.happens("hooked_again"):
         usable = hooked
     hook_into(draft, some_usable(draft, usable))
 
 
 def hook_into(draft: Draft, value: Operand) -> None:
     """Add a hook to the gradient of a tensor, which observes or scales it."""
-    factor = draft.choices.choice([None, None, 2.0, -0.5])
+    factor = draft.choices.choice([None, None, *NUMBERS["hook_factors"]])
     hook = new_name(draft, "g")
     draft.steps.append(kinds.Hook(hook, value.name, factor))
     draft.hooks[hook] = value.name
@@ -297,9 +296,9 @@ def change_hooks(draft: Draft) -> None:
     if not usable:
         return
     value = some_value(draft, usable)
-    for _ in range(draft.choices.integer(2, 5)):
+    for _ in range(draft.choices.integer(*INTEGERS["changes_of_hooks"])):
         hooks = [hook for hook, tensor in draft.hooks.items() if tensor == value.name]
-        if hooks and draft.choices.boolean(0.5):
+        if hooks and draft.choices.happens("fair_coin"):
             draft.steps.append(kinds.Unhook(draft.choices.choice(hooks)))
         else:
             hook_into(draft, value)
@@ -329,7 +328,7 @@ def _enter(draft: Draft, mode: kinds.Mode) -> None:
 def leave_region(draft: Draft) -> None:
     """Leave the innermost region, if there is one, perhaps by an error."""
     if draft.regions:
-        draft.steps.append(kinds.LeaveMode(draft.choices.boolean(0.4)))
+        draft.steps.append(kinds.LeaveMode(draft.choices.happens("left_by_error")))
         draft.regions.pop()
 
 
@@ -363,7 +362,7 @@ def delete(draft: Draft) -> None:
 
 def zero_grad(draft: Draft) -> None:
     """Reset the gradient of a leaf, or rarely of any value."""
-    to_zeros = "zero_grad_to_zeros" in draft.profile.features and draft.choices.boolean(0.4)
+    to_zeros = "zero_grad_to_zeros" in draft.profile.features and draft.choices.happens("reset_to_zeros")
     leaves = [value for value in recorded_values(draft) if value.is_leaf]
     draft.steps.append(kinds.ZeroGrad(some_usable(draft, leaves).name, to_zeros))
 
@@ -414,14 +413,14 @@ def lifecycle_scenario(seed: int, profile: Profile = LIFECYCLE) -> Scenario:
     choices = Choices(seed)
     draft = Draft(profile, () if profile.scalars_only else choices.choice(SHAPES["lifecycle"]), choices)
     add_leaf(draft, requires_grad=True)
-    for _ in range(choices.integer(0, 2)):
-        add_leaf(draft, requires_grad=choices.boolean(0.6))
+    for _ in range(choices.integer(0, COUNTS["most_further_leaves"])):
+        add_leaf(draft, requires_grad=choices.happens("recorded_further_leaf"))
     actions = [action for needed, weight, action in ACTIONS if needed <= profile.offered for _ in range(weight)]
     for _ in range(choices.integer(*profile.length)):
         choices.choice(actions)(draft)
     while draft.regions:
         leave_region(draft)
-    if draft.choices.boolean(0.7):
+    if draft.choices.happens("last_backward"):
         draft.choices.choice([backward_from_loss, backward, backward_again])(draft)
     observed: tuple[kinds.Readable, ...] = ("grad", "value", *_flags(draft))
     draft.steps += [kinds.Read(what, value.name) for value in draft.values for what in observed]

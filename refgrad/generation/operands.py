@@ -104,10 +104,10 @@ def broadcast_shape(*shapes: Shape) -> Shape | None:
 
 def narrowed(choices: Choices, shape: Shape) -> Shape:
     """Return a shape that broadcasts to this one: axes shortened to one, or leading axes left out."""
-    kept = shape[choices.integer(0, len(shape)) :] if choices.boolean(0.3) else shape
-    if not choices.boolean(0.4):
+    kept = shape[choices.integer(0, len(shape)) :] if choices.happens("fewer_axes") else shape
+    if not choices.happens("shortened_axes"):
         return kept
-    return tuple(1 if choices.boolean(0.5) else length for length in kept)
+    return tuple(1 if choices.happens("fair_coin") else length for length in kept)
 
 
 def _broadcasts(shapes: tuple[Shape, ...], shape: Shape) -> bool:
@@ -118,7 +118,7 @@ def _broadcasts(shapes: tuple[Shape, ...], shape: Shape) -> bool:
 def _broadcasting(choices: Choices, shapes: tuple[Shape, ...], profile: Profile) -> Shape:
     result = broadcast_shape(*shapes)
     assert result is not None
-    if profile.rank and len(result) <= profile.rank and choices.boolean(0.2):
+    if profile.rank and len(result) <= profile.rank and choices.happens("stretched_result"):
         return stretched(choices, result, profile)
     return narrowed(choices, result)
 
@@ -137,12 +137,12 @@ def _multiplying(choices: Choices, shapes: tuple[Shape, ...], profile: Profile) 
     (left,) = shapes
     inner, stack = left[-1], left[:-2]
     room = profile.max_rank - 2
-    if room < 0 or choices.boolean(0.25):
+    if room < 0 or choices.happens("vector_factor"):
         return (inner,)
     matrix = (inner, choices.choice(profile.dimensions))
-    if choices.boolean(0.4):
+    if choices.happens("matrix_factor"):
         return matrix
-    if len(stack) < room and choices.boolean(0.4):
+    if len(stack) < room and choices.happens("longer_stack"):
         return (*stretched(choices, stack, profile)[-room:], *matrix) if stack else (2, *matrix)
     return (*narrowed(choices, stack), *matrix)
 

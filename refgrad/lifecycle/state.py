@@ -100,20 +100,9 @@ def seen_by(
     return output, seed, scales_of([*(h for h in earlier if h.node == hook.node), *elsewhere], may_visit), hook.node
 
 
-CHANGES = (
-    kinds.Detach
-    | kinds.EnterMode
-    | kinds.RequireGrad
-    | kinds.StopRequiringGrad
-    | kinds.Write
-    | kinds.Hook
-    | kinds.RetainGrad
-)
-
-
 def has_changes(scenario: Scenario) -> bool:
-    """Return True if a scenario changes tensors or flags, or how operators are recorded."""
-    return any(isinstance(step, CHANGES) for step in scenario.steps)
+    """Return True if a scenario changes tensors or flags, or how operators are recorded; deleting names does not."""
+    return any(step.stateful and not isinstance(step, kinds.DeleteName) for step in scenario.steps)
 
 
 class State:

@@ -302,10 +302,6 @@ def _tangents(value: Any) -> Tangents:
     return tangents
 
 
-def _rename_tangents(tangents: Tangents, names: Names) -> Tangents:
-    return tuple((names.get(leaf, leaf), tangent) for leaf, tangent in tangents)
-
-
 def _check_tangents(scope: Scope, tangents: Tangents) -> None:
     if not tangents:
         raise ScenarioError("a jvp needs at least one leaf and its tangent")
@@ -331,7 +327,7 @@ TANGENTS: Final = Codec(
     encode=lambda tangents: [{"leaf": leaf, "tangent": tangent.to_json()} for leaf, tangent in tangents],
     decode=lambda rows: tuple((row["leaf"], Constant.from_json(row["tangent"])) for row in rows),
     uses=lambda tangents: tuple(leaf for leaf, _ in tangents),
-    renamed=_rename_tangents,
+    renamed=lambda tangents, names: tuple((names.get(leaf, leaf), tangent) for leaf, tangent in tangents),
     check=_check_tangents,
 )
 

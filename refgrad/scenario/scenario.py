@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from hashlib import sha256
 from typing import Any, Final
@@ -22,11 +22,6 @@ SCHEMA_NAME: Final = "refgrad/scenario/1"
 
 _MAXIMUM_NESTING: Final = MAXIMUM_DEPTH + 6
 """Levels of the JSON form: document, steps, step, attributes; then the tuples; then the array of a slice."""
-
-
-def write_steps(steps: Iterable[Step]) -> str:
-    """Return one canonical line for each step."""
-    return "".join(f"{step.to_text()}\n" for step in steps)
 
 
 def read_steps(text: str) -> list[tuple[int, Step]]:
@@ -112,7 +107,7 @@ class Scenario:
     def text(self) -> str:
         """Canonical text, with one line for each step, newlines included."""
         if self._text is None:
-            object.__setattr__(self, "_text", write_steps(self.steps))
+            object.__setattr__(self, "_text", "".join(f"{step.to_text()}\n" for step in self.steps))
         return self._text or ""
 
     @property

@@ -167,9 +167,6 @@ def mask(value: Any, site: Site, attribute: Attribute) -> bool:
         case "leading":
             return site.shape[: len(shape)] == shape
         case "stretching":
-            return len(shape) <= site.rank and _stretches(shape, site.shape[site.rank - len(shape) :])
+            own = site.shape[max(0, site.rank - len(shape)) :]
+            return len(shape) <= site.rank and all(n in {1, m} for n, m in zip(shape, own, strict=True))
     return len(shape) == 1 and shape[0] <= site.length
-
-
-def _stretches(shape: Shape, result: Shape) -> bool:
-    return all(length in {1, other} for length, other in zip(shape, result, strict=True))

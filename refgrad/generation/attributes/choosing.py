@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.generation.profile import COUNTS, NUMBERS, STANDARD, Choices, Profile
+from refgrad.generation.profile import COUNTS, INTEGERS, NUMBERS, STANDARD, Choices, Profile
 from refgrad.operators import Attribute, Operator
 from refgrad.operators.operator import Shape
 from refgrad.operators.table import AttributeType
@@ -72,7 +72,7 @@ def increasing(choices: Choices, site: Site, attribute: Attribute) -> float:
 
 def truth(choices: Choices, _site: Site, _attribute: Attribute) -> bool:
     """Return a truth value."""
-    return choices.boolean(0.5)
+    return choices.happens("fair_coin")
 
 
 def option(choices: Choices, _site: Site, attribute: Attribute) -> str:
@@ -133,9 +133,9 @@ def unit_axis(choices: Choices, site: Site, _attribute: Attribute) -> int:
 
 def axes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
     """Return None for all axes, or an axis, or some axes in any order."""
-    if site.rank == 0 or choices.boolean(0.3):
+    if site.rank == 0 or choices.happens("all_axes"):
         return None
-    if choices.boolean(0.4):
+    if choices.happens("single_axis"):
         return _one_axis(choices, site.rank)
     shuffled = _shuffled(choices, site.rank, site.rank)[: choices.integer(1, site.rank)]
     return tuple(spelled(choices, axis, site.rank) for axis in shuffled)
@@ -154,7 +154,7 @@ def flat_axis(choices: Choices, site: Site, attribute: Attribute) -> int | None:
 def axis_list(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
     """Return some axes, or one of them."""
     some = _some_axes(choices, site.rank, choices.integer(min(1, site.rank), site.rank))
-    return some[0] if len(some) == 1 and choices.boolean(0.5) else some
+    return some[0] if len(some) == 1 and choices.happens("fair_coin") else some
 
 
 def matching_axes(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
@@ -178,9 +178,9 @@ def new_axis_pair(choices: Choices, site: Site, _attribute: Attribute) -> Attrib
 def permutation(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
     """Return None for reversed axes, or a permutation, often a cycle of all axes."""
     rank = site.rank
-    if choices.boolean(0.2):
+    if choices.happens("reversed_axes"):
         return None
-    if rank > 2 and choices.boolean(0.4):  # noqa: PLR2004 (the cycles of two axes are their own inverses)
+    if rank > 2 and choices.happens("cycle"):  # noqa: PLR2004 (the cycles of two axes are their own inverses)
         start = choices.integer(1, rank - 1)
         return tuple(spelled(choices, (start + number) % rank, rank) for number in range(rank))
     return _some_axes(choices, rank, rank)
@@ -206,14 +206,15 @@ def _perhaps_inferred(choices: Choices, lengths: Shape) -> Shape:
 
 def _factorization(choices: Choices, size: int, max_rank: int) -> Shape:
     if size == 0:
-        lengths = [choices.choice((2, 1, 0, 3)) for _ in range(choices.integer(0, max(max_rank, 1) - 1))]
+        others = choices.integer(0, max(max_rank, 1) - 1)
+        lengths = [choices.choice(INTEGERS["lengths_of_empty"]) for _ in range(others)]
         lengths.insert(choices.integer(0, len(lengths)), 0)
         return tuple(lengths)
     divisors: list[int] = []
-    while size > 1 and len(divisors) < max_rank - 1 and choices.boolean(0.6):
+    while size > 1 and len(divisors) < max_rank - 1 and choices.happens("another_factor"):
         divisors.append(choices.choice([n for n in range(1, size + 1) if size % n == 0]))
         size //= divisors[-1]
-    if size == 1 and (len(divisors) == max_rank or not choices.boolean(0.3)):
+    if size == 1 and (len(divisors) == max_rank or not choices.happens("factor_of_one")):
         return tuple(divisors)
     return (*divisors, size)
 
@@ -223,7 +224,7 @@ def stretched(choices: Choices, shape: Shape, profile: Profile) -> Shape:
     lead = [
         choices.choice(profile.dimensions) for _ in range(choices.integer(0, max(0, profile.max_rank - len(shape))))
     ]
-    rest = [choices.choice(profile.dimensions) if length == 1 and choices.boolean(0.7) else length for length in shape]
+    rest = [choices.choice(profile.dimensions) if n == 1 and choices.happens("stretched_axis") else n for n in shape]
     return tuple(rest if math.prod(lead + rest) > profile.largest_size else lead + rest)
 
 
@@ -242,8 +243,9 @@ def expanded_shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape
 
 def any_shape(choices: Choices, site: Site, _attribute: Attribute) -> Shape:
     """Return a shape from which an index can read the first operand: some axes longer, perhaps one axis more."""
-    lead = [choices.choice((2, 1, 3))] if site.rank < site.profile.max_rank and choices.boolean(0.3) else []
-    return (*lead, *(length + choices.integer(0, 2) for length in site.shape))
+    leads = site.rank < site.profile.max_rank and choices.happens("leading_axis")
+    lead = [choices.choice(INTEGERS["leading_lengths"])] if leads else []
+    return (*lead, *(length + choices.integer(0, COUNTS["most_unread"]) for length in site.shape))
 
 
 def nested(shape: Shape, draw: Callable[[], bool | int]) -> AttributeValue:
@@ -273,12 +275,12 @@ def counts(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValu
 
 
 def _amounts(choices: Choices, count: int) -> AttributeValue:
-    return nested((count,), lambda: choices.choice((2, 1, 3, 0, 1)))
+    return nested((count,), lambda: choices.choice(INTEGERS["repetitions"]))
 
 
 def points(choices: Choices, site: Site, _attribute: Attribute) -> tuple[int, ...]:
     """Return sorted positions at which an axis is cut. Parts may be empty."""
-    return tuple(sorted(choices.integer(0, site.length + 1) for _ in range(choices.integer(1, 3))))
+    return tuple(sorted(choices.integer(0, site.length + 1) for _ in range(choices.integer(1, COUNTS["most_cuts"]))))
 
 
 def position(choices: Choices, site: Site, _attribute: Attribute) -> int:
@@ -299,13 +301,13 @@ def _index(choices: Choices, shape: Shape) -> tuple[AttributeValue, ...]:
     of one index have one length; their entries may repeat and count from the end.
     """
     axes = choices.integer(1, len(shape))
-    count = choices.integer(1, COUNTS["most_indices"]) if choices.boolean(0.4) else None
+    count = choices.integer(1, COUNTS["most_indices"]) if choices.happens("array_in_index") else None
     items: list[AttributeValue] = []
     for length in shape[:axes]:
-        if length == 0 or choices.boolean(0.5):
+        if length == 0 or choices.happens("fair_coin"):
             items.append(_slice(choices, length))
         elif count is None:
-            items.append(_entry(choices, length) if choices.boolean(0.7) else Slice())
+            items.append(_entry(choices, length) if choices.happens("integer_in_index") else Slice())
         else:
             items.append(_entries(choices, length, count))
     return tuple(items)
@@ -318,7 +320,8 @@ def _inverse(choices: Choices, shape: Shape, result: Shape) -> tuple[AttributeVa
     """
     lead = len(shape) - len(result)
     items: list[AttributeValue] = [_entry(choices, length) for length in shape[:lead]]
-    gather = -1 if lead or not result or choices.boolean(0.5) else choices.integer(0, len(result) - 1)
+    sliced = lead or not result or choices.happens("fair_coin")
+    gather = -1 if sliced else choices.integer(0, len(result) - 1)
     for axis, (length, count) in enumerate(zip(shape[lead:], result, strict=True)):
         if axis == gather and length and count:
             items.append(_entries(choices, length, count))
@@ -353,8 +356,8 @@ def _entries(choices: Choices, length: int, count: int) -> tuple[int, ...]:
 
 def _slice(choices: Choices, length: int) -> Slice:
     step = choices.choice(STEPS)
-    start = None if choices.boolean(0.5) else choices.integer(-length, length)
-    stop = None if choices.boolean(0.5) else choices.integer(-length, length)
+    start = None if choices.happens("fair_coin") else choices.integer(-length, length)
+    stop = None if choices.happens("fair_coin") else choices.integer(-length, length)
     return Slice(start, stop, None if step == 1 else step)
 
 
@@ -363,7 +366,7 @@ def _slice_of(choices: Choices, length: int, count: int) -> Slice:
     if count == 0:
         return Slice(0, 0)
     start = choices.integer(0, length - count)
-    if not choices.boolean(0.3):
+    if not choices.happens("reversed_slice"):
         return Slice(start, start + count)
     return Slice(start + count - 1, start - 1 if start else None, -1)
 
@@ -376,10 +379,10 @@ def writing_index(choices: Choices, site: Site, _attribute: Attribute) -> tuple[
     shape, source = site.shapes[:2]
     lead = max(0, len(shape) - len(source))
     counts = (*(1,) * lead, *source[max(0, len(source) - len(shape)) :])
-    gather = choices.integer(0, len(shape)) if choices.boolean(0.4) else -1
+    gather = choices.integer(0, len(shape)) if choices.happens("array_in_index") else -1
     items: list[AttributeValue] = []
     for axis, (length, count) in enumerate(zip(shape, counts, strict=True)):
-        if axis < lead and length and gather < 0 and choices.boolean(0.5):
+        if axis < lead and length and gather < 0 and choices.happens("fair_coin"):
             items.append(_entry(choices, length))
         elif axis == gather and 0 < count <= length:
             items.append(_lines(choices, [(length,), (count,)], 0, ("distinct",)))
@@ -392,7 +395,7 @@ def _writing_slice(choices: Choices, length: int, count: int) -> Slice:
     if count == 1:
         start, stop = choices.integer(-length, length), choices.choice((None, length, -1))
         return Slice(start, stop, choices.choice((None, 2)))
-    step = 2 if count and 2 * count - 1 <= length and choices.boolean(0.5) else 1
+    step = 2 if count and 2 * count - 1 <= length and choices.happens("fair_coin") else 1
     span = max(0, step * (count - 1) + 1) if count else 0
     start = choices.integer(0, max(0, length - span))
     return Slice(start, start + span, None if step == 1 else step)
@@ -466,7 +469,7 @@ def _lines(choices: Choices, shapes: Sequence[Shape], axis: int, options: Sequen
 
 def mask(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
     """Return truth values for the first axes, for all entries, or along one axis."""
-    return nested(MASK_SHAPES[attribute.options[0]](choices, site), lambda: choices.boolean(0.6))
+    return nested(MASK_SHAPES[attribute.options[0]](choices, site), lambda: choices.happens("true_in_mask"))
 
 
 def _leading(choices: Choices, site: Site) -> Shape:
