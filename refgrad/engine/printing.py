@@ -23,7 +23,8 @@ def printed(tensor: Tensor) -> str:
     array = np.asarray(tensor.array)
     suffixes = _suffixes(tensor, array)
     prefix = "tensor("
-    text = prefix + (_layout(_visible(array)).text(array, len(prefix)) if array.size else "[]")
+    layout = _layout(_visible(array))
+    text = prefix + (layout.nested(array, len(prefix), summarize=array.size > THRESHOLD) if array.size else "[]")
     for suffix in suffixes:
         last_line = len(text) - text.rfind("\n") - 1
         fits = last_line + len(suffix) + 3 <= LINE_WIDTH
@@ -81,10 +82,6 @@ class _Layout:
 
     show: Callable[[Any], str]
     width: int
-
-    def text(self, array: np.ndarray[Any, Any], indent: int) -> str:
-        """Return the text of a whole array."""
-        return self.nested(array, indent, summarize=array.size > THRESHOLD)
 
     def nested(self, array: np.ndarray[Any, Any], indent: int, *, summarize: bool) -> str:
         """Return the text of an array whose bracket opens ``indent`` characters into the line."""

@@ -32,7 +32,6 @@ from refgrad.generation.single_operators.derivatives import (
     subsets_of_second_order,
     third_order_corners,
     third_order_scenario,
-    triple_backward_scenario,
 )
 from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of
@@ -44,15 +43,3 @@ from refgrad.generation.single_operators.memory import (
     memory_scenarios,
     memory_scenarios_of_second_order,
 )
-
-__all__ = [
-    "ALL_FEATURES", "LAYOUTS", "LIFECYCLE", "LIFECYCLE_OPERATORS", "Choices", "Counterexample", "Dtype",
-    "GenerationError", "GraphForm", "Meeting", "Place", "Profile", "Reach", "Role", "applied_twice",
-    "as_expression", "contract_scenario", "contract_scenarios_of_ones", "corner_scenarios",
-    "double_backward_scenario", "edge_scenario", "exceptional_places", "find_counterexample", "forward_corners",
-    "forward_scenario", "large_scenarios", "lifecycle_profile", "lifecycle_scenario", "meeting", "memory_scenarios",
-    "memory_scenarios_of_second_order", "numbers_at", "operator_scenario", "period_of", "plain_corners",
-    "random_scenario", "second_order_corners", "second_order_scenario", "shrink", "small_graph_scenario",
-    "small_graphs", "structured_graphs", "subsets_of_second_order", "third_order_corners", "third_order_scenario",
-    "triple_backward_scenario", "weight",
-]  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TypeAlias
 
 from refgrad.generation.admission import MARGIN
 from refgrad.generation.application import accepted_range, random_array
@@ -10,19 +11,12 @@ from refgrad.generation.draft import Draft, Operand
 from refgrad.generation.profile import NUMBERS, Choices, Profile, reducing_operators
 from refgrad.operators import operator_table
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.rewrite import floating_dtypes, needed, retyped
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedBackward:
-    """A planned backward: ``graph`` has one bit for each result that it traverses, ``before`` the steps before it."""
-
-    output: str
-    seed: Constant | None
-    graph: int
-    before: tuple[Step, ...] = ()
+Planned: TypeAlias = tuple[Backward, int, tuple[Apply, ...]]
+"""A backward, the results that it traverses, one bit each, and the steps before it."""
 
 
 def completed(draft: Draft) -> Scenario | None:
@@ -35,12 +29,12 @@ def completed(draft: Draft) -> Scenario | None:
         return None
     planned = _planned(draft, outputs)
     steps = list(draft.steps)
-    for number, each in enumerate(planned):
-        shared = any(each.graph & later.graph for later in planned[number + 1 :])
+    for number, (backward, graph, before) in enumerate(planned):
+        shared = any(graph & later for _, later, _ in planned[number + 1 :])
         retain = shared or (number < len(planned) - 1 and draft.choices.happens("needless_retain_graph"))
-        steps += [*each.before, Backward(each.output, each.seed, retain)]
+        steps += [*before, replace(backward, retain_graph=retain)]
     steps += [Read("grad", leaf.name) for leaf in draft.leaves if leaf.requires_grad]
-    steps += [Read("value", name) for name in dict.fromkeys(each.output for each in planned)]
+    steps += [Read("value", name) for name in dict.fromkeys(backward.output for backward, _, _ in planned)]
     if draft.profile.wider is None:
         return Scenario(tuple(steps))
     return _with_wider_leaves(Scenario(tuple(steps)), draft.choices, draft.profile.wider)
@@ -86,17 +80,17 @@ def _scalar(draft: Draft, output: Operand, others: list[Operand]) -> Operand | N
     return None
 
 
-def _planned(draft: Draft, outputs: list[Operand]) -> list[PlannedBackward]:
-    planned: list[PlannedBackward] = []
+def _planned(draft: Draft, outputs: list[Operand]) -> list[Planned]:
+    planned: list[Planned] = []
     built = len(draft.results)
     for number, output in enumerate(outputs):
         if number and draft.profile.accumulate and draft.choices.happens("rebuilt_graph"):
             copies = _rebuilt(draft, outputs[number - 1], built)
-            seed = _seed(draft, outputs[number - 1])
-            planned.append(PlannedBackward(copies[-1].name, seed, ((1 << len(copies)) - 1) << built, copies))
+            backward = Backward(copies[-1].name, _seed(draft, outputs[number - 1]))
+            planned.append((backward, ((1 << len(copies)) - 1) << built, copies))
             built += len(copies)
         else:
-            planned.append(PlannedBackward(output.name, _seed(draft, output), output.graph))
+            planned.append((Backward(output.name, _seed(draft, output)), output.graph, ()))
     return planned
 
 

@@ -5,8 +5,3 @@ from refgrad.interpreter.evaluation import NumberSystem, ScenarioEvaluationError
 from refgrad.interpreter.expansion import expanded
 from refgrad.interpreter.float64 import Float64, bounded_values, float64_values
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
-
-__all__ = [
-    "NUMPY_FUNCTIONS", "Float64", "Noted", "NumberSystem", "ScenarioEvaluationError", "bounded_values", "evaluate",
-    "expanded", "float64_values", "keywords", "native", "noted", "numpy_forward",
-]  # fmt: skip

@@ -17,8 +17,3 @@ from refgrad.lifecycle.predictions import (
     Succeeds,
 )
 from refgrad.lifecycle.requirements import required_features
-
-__all__ = [
-    "Contribution", "ErrorKind", "ExpectedFlag", "ExpectedValue", "Fails", "Gradient", "Lowered", "NoGradient", "Open",
-    "Policy", "Prediction", "Scales", "Seen", "Succeeds", "lower", "predict", "required_features",
-]  # fmt: skip

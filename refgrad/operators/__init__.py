@@ -3,8 +3,3 @@
 from refgrad.operators.expression import Formula, FormulaError
 from refgrad.operators.operator import Composite, Operators, RecordedNode, Structure
 from refgrad.operators.table import Argument, Attribute, Edge, Operator, OperatorError, load_operators, operator_table
-
-__all__ = [
-    "Argument", "Attribute", "Composite", "Edge", "Formula", "FormulaError", "Operator", "OperatorError", "Operators",
-    "RecordedNode", "Structure", "load_operators", "operator_table",
-]  # fmt: skip

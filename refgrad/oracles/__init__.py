@@ -14,8 +14,3 @@ from refgrad.oracles.judgement import (
     undefined_between,
     violation,
 )
-
-__all__ = [
-    "Certified", "CertifiedOracle", "Discrepancy", "EntryError", "Judgement", "Violation", "accepted",
-    "answered_by_nan", "directional_derivative", "judge", "limits_met", "undefined_between", "violation",
-]  # fmt: skip

@@ -24,9 +24,3 @@ from refgrad.scenario.kinds import (
 )
 from refgrad.scenario.scenario import Scenario, parse
 from refgrad.scenario.step import Step
-
-__all__ = [
-    "Apply", "AttributeValue", "Backward", "Constant", "DeleteName", "Detach", "EnterMode", "Grad", "Hook", "Jvp",
-    "Leaf", "LeaveMode", "Read", "RequireGrad", "RetainGrad", "Scenario", "ScenarioError", "Slice", "Step",
-    "StopRequiringGrad", "Unhook", "Write", "ZeroGrad", "parse",
-]  # fmt: skip

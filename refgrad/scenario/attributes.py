@@ -8,17 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType, NoneType
 from typing import Any, Final, TypeAlias
 
+from refgrad.scenario import tokens
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.tokens import (
-    Cursor,
-    checked_integer,
-    is_float,
-    is_integer,
-    read_float,
-    read_integer,
-    write_boolean,
-    write_float,
-)
 
 AttributeValue: TypeAlias = "bool | int | float | str | Slice | tuple[AttributeValue, ...] | None"
 
@@ -38,7 +29,7 @@ class Slice:
         """Check the three parts."""
         for part in (self.start, self.stop, self.step):
             if part is not None:
-                checked_integer(part)
+                tokens.checked_integer(part)
         if self.step == 0:
             raise ScenarioError("the step of a slice must not be 0")
 
@@ -66,7 +57,7 @@ def check_value(value: object, depth: int = 0) -> None:
         for item in (min(value), max(value)) if set(map(type, value)) == {int} else value:
             check_value(item, depth + 1)
     elif type(value) is int:
-        checked_integer(value)
+        tokens.checked_integer(value)
     elif type(value) not in _SPELLINGS:
         raise ScenarioError(f"an attribute cannot be a {type(value).__name__}")
 
@@ -86,14 +77,14 @@ def decode_value(encoded: Any) -> AttributeValue:
     if isinstance(encoded, list):
         return tuple(decode_value(item) for item in encoded)
     if isinstance(encoded, dict):
-        return read_float(encoded["float"]) if "float" in encoded else Slice(*encoded["slice"])
+        return tokens.read_float(encoded["float"]) if "float" in encoded else Slice(*encoded["slice"])
     if isinstance(encoded, float):  # JSON Schema accepts 2.0 as an integer
-        raise ScenarioError(f'a float is written {{"float": "{write_float(encoded)}"}}, not {quoted(encoded)}')
+        raise ScenarioError(f'a float is written {{"float": "{tokens.write_float(encoded)}"}}, not {quoted(encoded)}')
     value: AttributeValue = encoded
     return value
 
 
-def read_value(cursor: Cursor, depth: int = 0) -> AttributeValue:
+def read_value(cursor: tokens.Cursor, depth: int = 0) -> AttributeValue:
     """Read the text that `write_value` returns. Decimal numbers are allowed: a point or an exponent makes a float."""
     if cursor.accept("("):
         return _read_tuple(cursor, depth)
@@ -103,7 +94,7 @@ def read_value(cursor: Cursor, depth: int = 0) -> AttributeValue:
     return _read_slice(cursor, first)
 
 
-def _read_tuple(cursor: Cursor, depth: int) -> tuple[AttributeValue, ...]:
+def _read_tuple(cursor: tokens.Cursor, depth: int) -> tuple[AttributeValue, ...]:
     if depth == MAXIMUM_DEPTH:
         raise ScenarioError(f"tuples are nested more than {MAXIMUM_DEPTH} deep")
     items: list[AttributeValue] = []
@@ -118,13 +109,13 @@ def _read_tuple(cursor: Cursor, depth: int) -> tuple[AttributeValue, ...]:
     return tuple(items)
 
 
-def _read_slice(cursor: Cursor, first: AttributeValue) -> Slice:
+def _read_slice(cursor: tokens.Cursor, first: AttributeValue) -> Slice:
     if first is not None and type(first) is not int:
         raise ScenarioError(f"{quoted(first)} cannot be the start of a slice")
     parts = [first, None, None]
     for at in (1, 2):
-        if cursor.accept(":") and is_integer(cursor.peek()):
-            parts[at] = read_integer(cursor.take("an integer"))
+        if cursor.accept(":") and tokens.is_integer(cursor.peek()):
+            parts[at] = tokens.read_integer(cursor.take("an integer"))
     return Slice(*parts)
 
 
@@ -133,10 +124,10 @@ def _read_word(word: str) -> AttributeValue:
         return _WORDS[word]
     if word.startswith('"'):
         return _read_string(word)
-    if is_integer(word):
-        return read_integer(word)
-    if is_float(word):
-        return read_float(word)
+    if tokens.is_integer(word):
+        return tokens.read_integer(word)
+    if tokens.is_float(word):
+        return tokens.read_float(word)
     raise ScenarioError(f"{quoted(word)} is no value: write none, true, false, a number, a string, a slice or a tuple")
 
 
@@ -167,9 +158,9 @@ def _same(value: object) -> object:
 
 _SPELLINGS: Final[Mapping[type, _Spelling]] = MappingProxyType({
     NoneType: _Spelling(lambda _: "none", _same),
-    bool: _Spelling(write_boolean, _same),
+    bool: _Spelling(tokens.write_boolean, _same),
     int: _Spelling(str, _same),
-    float: _Spelling(write_float, lambda number: {"float": write_float(number)}),
+    float: _Spelling(tokens.write_float, lambda number: {"float": tokens.write_float(number)}),
     str: _Spelling(json.dumps, _same),
     Slice: _Spelling(Slice.to_text, lambda part: {"slice": [part.start, part.stop, part.step]}),
     tuple: _Spelling(_write_tuple, lambda values: [encode_value(item) for item in values]),

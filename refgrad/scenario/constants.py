@@ -13,18 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refgrad.errors import suggestion
+from refgrad.scenario import tokens
 from refgrad.scenario.errors import ScenarioError, check_type, quoted
 from refgrad.scenario.formats import FORMATS, numpy_dtype, rounded
-from refgrad.scenario.tokens import (
-    Cursor,
-    read_bfloat16,
-    read_boolean,
-    read_float,
-    read_integer,
-    write_bfloat16,
-    write_boolean,
-    write_float,
-)
 
 MAXIMUM_DIMENSIONS: Final = 32
 # Largest product of the lengths other than 0, so that NumPy can create every array, empty ones too.
@@ -41,12 +32,12 @@ class ElementType:
 
 
 ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType({
-    "float64": ElementType("d", read_float, write_float),
-    "float32": ElementType("f", read_float, write_float),
-    "float16": ElementType("e", read_float, write_float),
-    "bfloat16": ElementType("H", read_bfloat16, write_bfloat16),
-    "int64": ElementType("q", read_integer, str),
-    "bool": ElementType("?", read_boolean, write_boolean),
+    "float64": ElementType("d", tokens.read_float, tokens.write_float),
+    "float32": ElementType("f", tokens.read_float, tokens.write_float),
+    "float16": ElementType("e", tokens.read_float, tokens.write_float),
+    "bfloat16": ElementType("H", tokens.read_bfloat16, tokens.write_bfloat16),
+    "int64": ElementType("q", tokens.read_integer, str),
+    "bool": ElementType("?", tokens.read_boolean, tokens.write_boolean),
 })
 
 
@@ -128,7 +119,7 @@ class Constant:
         return f"{self.type_text} {{{' '.join(self.words())}}}"
 
     @classmethod
-    def from_text(cls, cursor: Cursor) -> Constant:
+    def from_text(cls, cursor: tokens.Cursor) -> Constant:
         """Read the text that `to_text` returns."""
         dtype = cursor.take("a dtype")
         _element_type(dtype)
@@ -197,4 +188,4 @@ def _pack(dtype: str, numbers: list[Any]) -> bytes:
 def _read_shape(words: list[str]) -> tuple[int, ...]:
     if any(word != "," for word in words[1::2]) or (words and len(words) % 2 == 0):
         raise ScenarioError(f"the lengths of a shape are separated by commas: {quoted(' '.join(words))}")
-    return tuple(read_integer(word) for word in words[::2])
+    return tuple(tokens.read_integer(word) for word in words[::2])

@@ -16,9 +16,9 @@ from refgrad.generation import (
     random_scenario,
     second_order_scenario,
     third_order_scenario,
-    triple_backward_scenario,
 )
 from refgrad.scenario import Scenario
+from tests.generation.triple_backward import triple_backward_scenario
 
 TWO_DTYPES = Profile(dtype="float32", wider="float64")
 FEW_FEATURES = lifecycle_profile(features=frozenset({"hooks"}))

@@ -18,17 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refgrad.engine import errors
-from refgrad.engine.graph.node import (
-    AccumulateGrad,
-    GraphNode,
-    Handle,
-    Node,
-    Shape,
-    Watch,
-    Writes,
-    note_write,
-    version,
-)
+from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Handle, Node, Shape, Watch, Writes, note_write, version
 
 
 class Tensor:

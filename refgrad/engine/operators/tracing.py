@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import numpy as np
 
 from refgrad.engine import errors
-from refgrad.engine.graph.node import Shape
 from refgrad.engine.graph.sweep import RECORDING, is_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.operators import Operator
@@ -66,20 +66,9 @@ class Traced(Tensor):
     def _refuse(self, what: str) -> NoReturn:
         raise RuntimeError(errors.NOT_REPLAYABLE.format(what=what, dtype=self.dtype, shape=list(self.shape)))
 
-    @property
-    def shape(self) -> Shape:
-        """Lengths of the axes."""
-        return self.example.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the entries."""
-        return self.example.dtype  # type: ignore[no-any-return]
-
-    @property  # type: ignore[misc]
-    def requires_grad(self) -> bool:
-        """Return True if gradients flow to this tensor."""
-        return self.flows
+    shape = property(attrgetter("example.shape"), doc="Lengths of the axes.")
+    dtype = property(attrgetter("example.dtype"), doc="Type of the entries.")
+    requires_grad = property(attrgetter("flows"), doc="True if gradients flow to this tensor.")
 
     def detach(self) -> Tensor:
         """Return the same value, through which no gradient flows."""

@@ -31,7 +31,7 @@ def write_forward(program: ReplayProgram, trace: Tape, inputs: Sequence[Traced])
     """
     terms: dict[int, Term] = {x.slot: _input(program, x.example) for x in inputs}
     for slot, value in trace.constants.items():
-        terms[slot] = Term(program.store(value), value, constant=True)
+        terms[slot] = program.constant(value)
     for step in trace.steps:
         terms[step.result] = _result(program, step, [terms[slot] for slot in step.operands])
     return [terms[slot] for slot in range(trace.slots)]
@@ -49,16 +49,11 @@ def _result(program: ReplayProgram, step: TapeStep, operands: Sequence[Term]) ->
     if rule.structure is not None:
         return _structure(program, rule.name, partial(rule.on_arrays(ON_ARRAYS), **step.attributes), operands)
     assert rule.forward is not None
-    attributes = {name: constant(program, value) for name, value in step.attributes.items()}
+    attributes = {name: program.constant(value) for name, value in step.attributes.items()}
     term = lowered(program, rule.forward, {**dict(zip(rule.argument_names, operands, strict=True)), **attributes})
     if any(term is operand for operand in operands) and isinstance(term.value, np.ndarray):
         return program.copied(term)
     return program.named(Term(term.text, term.value))
-
-
-def constant(program: ReplayProgram, value: Any) -> Term:
-    """Return the term of an attribute."""
-    return Term(program.store(value), value, constant=True)
 
 
 def _structure(program: ReplayProgram, name: str, function: Callable[..., Any], operands: Sequence[Term]) -> Term:
@@ -69,8 +64,7 @@ def _structure(program: ReplayProgram, name: str, function: Callable[..., Any], 
             term = program.into_buffer(INTO_BUFFER[name], operands, value)
             return Term(term.text, term.value)
         if owned(value, arrays) is not value:
-            arguments = ", ".join(operand.text for operand in operands)
-            return program.copied(Term(f"{program.bind(function)}({arguments})", value))
+            return program.copied(Term(program.call(function, operands), value))
     return _called(program, lambda *arrays: owned(function(*arrays), arrays), operands)
 
 
@@ -79,8 +73,7 @@ def _called(program: ReplayProgram, function: Callable[..., Any], operands: Sequ
     if isinstance(function, np.ufunc) and isinstance(value, np.ndarray):
         term = program.into_buffer(function, operands, value)
         return Term(term.text, term.value)
-    arguments = ", ".join(operand.text for operand in operands)
-    return program.named(Term(f"{program.bind(function)}({arguments})", value))
+    return program.named(Term(program.call(function, operands), value))
 
 
 def write_backward(
@@ -154,7 +147,7 @@ class _Sweep:
         """Return the contributions by the partials of the row."""
         values = [self.terms[slot] for slot in (*step.operands, step.result)]
         variables = dict(zip((*row.argument_names, "out"), values, strict=True))
-        variables.update({name: constant(self.program, value) for name, value in step.attributes.items()})
+        variables.update({name: self.program.constant(value) for name, value in step.attributes.items()})
         variables["cotangent"] = Term(cotangent.text, cotangent.value)
         return [
             (slot, self.fit(lowered(self.program, weighted(row.partials[name]), variables), slot, step, cotangent))

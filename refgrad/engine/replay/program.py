@@ -105,6 +105,14 @@ class ReplayProgram:
         self.namespace[name] = value
         return name
 
+    def constant(self, value: Any) -> Term:
+        """Return the term of a value that never changes."""
+        return Term(self.store(value), value, constant=True)
+
+    def call(self, function: Callable[..., Any], terms: Sequence[Term]) -> str:
+        """Return the text of the call of a function."""
+        return f"{self.bind(function)}({', '.join(term.text for term in terms)})"
+
     def line(self, text: str, *assigned: str) -> None:
         """Write a line that assigns to the names ``assigned``."""
         self.lines.append(text)
@@ -121,8 +129,7 @@ class ReplayProgram:
     def called(self, function: Callable[..., Any], terms: Sequence[Term], values: Sequence[Any]) -> tuple[Term, ...]:
         """Write the call of a function that returns several values, currently ``values``."""
         names = [self.store(value) for value in values]
-        arguments = ", ".join(term.text for term in terms)
-        self.line(f"{', '.join(names)}, = {self.bind(function)}({arguments})", *names)
+        self.line(f"{', '.join(names)}, = {self.call(function, terms)}", *names)
         return tuple(Term(name, value) for name, value in zip(names, values, strict=True))
 
     def into_buffer(
@@ -196,7 +203,7 @@ class _Lowering:
             case ast.Constant(value=value):
                 return Term(repr(value), value, constant=True)
             case ast.Name(id=name):
-                return self.variables[name] if name in self.variables else self.constant(ON_ARRAYS[name])
+                return self.variables[name] if name in self.variables else self.program.constant(ON_ARRAYS[name])
             case ast.UnaryOp(op=sign, operand=x):
                 return self.arithmetic(sign, [self.visit(x)])
             case ast.BinOp(left=x, op=sign, right=y):
@@ -204,10 +211,6 @@ class _Lowering:
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self.call(ON_ARRAYS[name], [self.visit(argument) for argument in arguments])
         raise AssertionError(ast.dump(tree))
-
-    def constant(self, value: Any) -> Term:
-        """Return the term of a value that never changes."""
-        return Term(self.program.store(value), value, constant=True)
 
     def arithmetic(self, sign: ast.AST, terms: list[Term]) -> Term:
         """Lower one of Python's own operators."""
@@ -230,13 +233,12 @@ class _Lowering:
             masks = terms[2].constant and type(terms[2].value) is int and terms[2].value == 0
             into = _masked_into if masks and alike(*(term.value for term in terms[:2])) else _where_into
             return self.program.into_buffer(into, terms, value, over=False)
-        arguments = ", ".join(term.text for term in terms)
-        return self.fresh(f"{self.program.bind(function)}({arguments})", terms, value)
+        return self.fresh(self.program.call(function, terms), terms, value)
 
     def fresh(self, text: str, terms: Sequence[Term], value: Any) -> Term:
         """Return the term of a value that is computed in every run, or only once if all its operands are constant."""
         if all(term.constant for term in terms):
-            return self.constant(value)
+            return self.program.constant(value)
         if not isinstance(value, np.ndarray):
             return Term(text, value)
         term = self.program.named(Term(text, value))

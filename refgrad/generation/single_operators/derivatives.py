@@ -232,18 +232,6 @@ def third_order_scenario(
     return _thrice(made, "none" if plain else _nonlinearity(choices), weighted_gradient)
 
 
-def triple_backward_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
-    """Return the scenario of a seed that differentiates a gradient of a gradient of a random graph.
-
-    Raises :class:`GenerationError` if the profile admits none.
-    """
-    if not profile.allows("multiply"):
-        raise GenerationError("a graph is sure to have a gradient of a gradient only if the profile allows 'multiply'")
-    choices = Choices(seed + THIRD_ORDER)
-    first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
-    return _thrice(Continuation(first, choices, profile), _nonlinearity(choices), WEIGHTED_GRADIENT)
-
-
 def _nonlinearity(choices: Choices) -> Nonlinearity:
     return "weights" if choices.happens("weighted_output") else "square"
 

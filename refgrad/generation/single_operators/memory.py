@@ -20,14 +20,8 @@ from refgrad.generation.admission import MARGIN, Array, called, well_formed
 from refgrad.generation.backward_calls import random_seed
 from refgrad.generation.draft import Draft, Operand
 from refgrad.generation.profile import COUNTS, MAGNITUDES, PROBABILITIES, STANDARD, Choices, Profile
+from refgrad.generation.single_operators import derivatives
 from refgrad.generation.single_operators.corners import corner_scenarios, entries, plain_corners, roomy, various
-from refgrad.generation.single_operators.derivatives import (
-    ANOTHER,
-    Continuation,
-    differentiated_twice,
-    saves_operands,
-    scenario_with_entries,
-)
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords, native
 from refgrad.operators import operator_table
 from refgrad.operators.operator import Shape
@@ -99,7 +93,7 @@ LAYOUTS: Final[Mapping[str, Callable[[Array], Viewed | None]]] = MappingProxyTyp
 LAST_TO_SECOND: Final = (0, 3, 1, 2)
 """Axes that make a view with channels second of an array with channels last."""
 
-OF_CONTRACT, OF_VIEW = 2 * ANOTHER, 4 * ANOTHER
+OF_CONTRACT, OF_VIEW = 2 * derivatives.ANOTHER, 4 * derivatives.ANOTHER
 """Offsets added to a seed, so that these choices are independent of those of the scenario of first order."""
 
 NONLINEAR_SEED: Final = 7
@@ -204,11 +198,11 @@ def memory_scenarios_of_second_order(
 
     ``weighted`` is as in :func:`second_order_scenario`, but None means False if the derivative depends on operands.
     """
-    multiplied = not saves_operands(operator) if weighted is None else weighted
+    multiplied = not derivatives.saves_operands(operator) if weighted is None else weighted
     scenarios = memory_scenarios(operator, profile, most)
     views = [s for s in scenarios if not any(isinstance(step, Detach) for step in s.steps)][: len(VIEWS)]
     return tuple(
-        differentiated_twice(scenario, Choices(NONLINEAR_SEED + number), profile, weighted=multiplied)
+        derivatives.differentiated_twice(scenario, Choices(NONLINEAR_SEED + number), profile, weighted=multiplied)
         for number, scenario in enumerate(views[:: len(VIEWS) - 1])
     )
 
@@ -301,7 +295,7 @@ def contract_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> 
 
     Raises :class:`GenerationError` if the profile admits none.
     """
-    plain = scenario_with_entries(seed, operator, profile)
+    plain = derivatives.scenario_with_entries(seed, operator, profile)
     first = with_random_view(plain, Choices(seed + OF_VIEW), profile, PROBABILITIES["viewed_operand"])
     return _with_three_backwards(first, Choices(seed + OF_CONTRACT), profile, PROBABILITIES["summed_output"])
 
@@ -311,7 +305,7 @@ def _with_three_backwards(first: Scenario, choices: Choices, profile: Profile, s
 
     ``summed`` is the probability that the output is summed.
     """
-    made = Continuation(first, choices, profile)
+    made = derivatives.Continuation(first, choices, profile)
     leaves = [leaf.name for leaf in first.leaves if leaf.requires_grad and any(leaf.name in s.uses for s in made.steps)]
     chosen = choices.choice(leaves)
     numbers = made.random_seed(chosen)

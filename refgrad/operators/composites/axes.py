@@ -104,9 +104,8 @@ def _extreme_index(ops: Operators, parts: list[Any], *, descending: bool) -> Any
     best, index = parts[0], ops.constant(np.zeros(parts[0].shape))
     for number, part in enumerate(parts[1:], 1):
         ahead = ops.sign(ops.subtract(part, best) if descending else ops.subtract(best, part))
-        moves = ops.floor(
-            ops.add(ops.multiply(ahead, 0.5), 0.75)
-        )  # 1 if the part is more extreme, else 0, also in a tie
+        # 1 if the part is more extreme, else 0, also in a tie
+        moves = ops.floor(ops.add(ops.multiply(ahead, 0.5), 0.75))
         index = ops.add(index, ops.multiply(moves, ops.subtract(number, index)))
         best = ops.maximum(best, part) if descending else ops.minimum(best, part)
     return index

@@ -301,15 +301,9 @@ def solve(ops: Operators, x: Any, y: Any) -> Any:
     return over_determinant(ops, ops.matmul(adjugate(ops, grid), y), grid)
 
 
-def solve_vector(ops: Operators, x: Any, y: Any) -> Any:
-    """Return the vector z with x z = y, by Cramer's rule."""
-    return ops.reshape(solve(ops, x, ops.reshape(y, shape=(*y.shape, 1))), shape=y.shape)
-
-
-def certified_solve_vector(ops: Operators, x: Any, y: Any) -> Any:
-    """Return :func:`solve_vector`, computed in reflected coordinates."""
-    right = reflected(ops, ops.reshape(y, shape=(*y.shape, 1)), -2)
-    return ops.reshape(reflected(ops, solve(ops, reflected(ops, x), right), -2), shape=y.shape)
+def of_vector(plain: Steps) -> Steps:
+    """Return the steps of a function of a matrix and a vector, by those of a matrix and right-hand sides."""
+    return lambda ops, x, y: ops.reshape(plain(ops, x, column(ops, y)), shape=y.shape)
 
 
 def solve_triangular(ops: Operators, x: Any, y: Any, *, upper: bool, unitriangular: bool) -> Any:
@@ -372,3 +366,4 @@ certified_det, certified_logabsdet, certified_logdet = map(invariant, (det, loga
 certified_eigvalsh, certified_svdvals = map(invariant, (eigvalsh, svdvals))
 certified_inv, certified_pinv = map(inverse, (inv, pinv))
 certified_solve, certified_lstsq = map(solution, (solve, lstsq))
+solve_vector, certified_solve_vector = map(of_vector, (solve, certified_solve))

@@ -8,14 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.operators.composites.movement import (
-    BLANK,
-    Positions,
-    copied,
-    moved,
-    moved_between_blanks,
-    positions_of,
-)
+from refgrad.operators.composites.movement import BLANK, Positions, copied, moved, moved_between_blanks, positions_of
 from refgrad.operators.operator import Composite, Operators, require
 from refgrad.operators.structures import numpy_index
 

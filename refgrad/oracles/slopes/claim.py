@@ -12,26 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.oracles.judgement import ALLOWANCE, Discrepancy
+from refgrad.oracles.slopes import directions
 from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats, Positions
-from refgrad.oracles.slopes.directions import (
-    DIRECTIONS,
-    FULL_INPUTS,
-    HALVES,
-    VAGUE_ABOVE,
-    Direction,
-    Directions,
-    Seeds,
-    flattened,
-    halved,
-    halves,
-    split,
-    without,
-)
+from refgrad.oracles.slopes.directions import Direction, Directions, Seeds, without
 from refgrad.oracles.slopes.slopes import SCALES
 from refgrad.oracles.slopes.stairs import StaircaseClaim, Stairs, stairs_of
 from refgrad.scenario.formats import FORMATS
 
-CHANCE_TO_MISS = 2.0 ** (-5 * DIRECTIONS)
+CHANCE_TO_MISS = 2.0 ** (-5 * directions.DIRECTIONS)
 """Probability that all directions miss an error of 64 times their uncertainty."""
 
 OTHER_STEPS = 0.7
@@ -113,7 +101,7 @@ class DifferencesJudge(Directions):
             wrong = claim.of_entry(self.flat_position(known.input, known.entry))
             return [] if wrong is None else [wrong]
         open_questions: dict[int, Discrepancy] = {}
-        for discrepancy in claim.discrepancies():
+        for discrepancy in filter(None, claim.discrepancies()):
             if discrepancy.failing and discrepancy.relative_error <= self.tolerance:
                 continue
             if discrepancy.failing:
@@ -130,7 +118,7 @@ class DifferencesJudge(Directions):
         """Return the gradients, with NaN for slopes that are not known well, and for all if too many or on stairs."""
         weights = self.weights(seeds)
         slopes = np.full(self.flat.size, np.nan)
-        for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS and self.stairs is None else 0):
+        for flat in range(self.flat.size if self.flat.size <= directions.FULL_INPUTS and self.stairs is None else 0):
             if self.is_over():
                 break
             if not self.measured:
@@ -138,12 +126,12 @@ class DifferencesJudge(Directions):
             lower, upper, _ = weighted(self.axis_direction(flat).slopes, weights)
             if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
                 slopes[flat] = (lower + upper) / 2 / self.magnitude[flat]
-        return list(split(slopes, tuple(array.astype(np.float64) for array in self.function.arrays)))
+        return list(directions.split(slopes, tuple(array.astype(np.float64) for array in self.function.arrays)))
 
     def weights(self, seeds: Seeds) -> Floats:
         """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
         pairs = zip(seeds, self.function.outputs, strict=True)
-        return flattened([np.zeros(output.shape) if seed is None else seed for seed, output in pairs])
+        return directions.flattened([np.zeros(output.shape) if seed is None else seed for seed, output in pairs])
 
     def jitter(self, seeds: Seeds) -> Floats:
         """Return how much rounding moves each entry of the gradient between neighbouring points."""
@@ -181,7 +169,7 @@ class ClaimedGradient:
         self.judge = judge
         self.seeds = seeds
         self.weights = judge.weights(seeds)
-        self.claimed = flattened(gradients)
+        self.claimed = directions.flattened(gradients)
         sizes = np.abs(self.claimed * judge.magnitude)
         least = LEAST_SLOPE * float(np.abs(self.weights) @ judge.sizes)
         self.typical = float(np.max(sizes[np.isfinite(sizes)], initial=least))
@@ -259,23 +247,23 @@ class ClaimedGradient:
         members = np.flatnonzero(direction.vector)
         return without(members, self.unseen(members, [direction]))
 
-    def discrepancies(self) -> Iterator[Discrepancy]:
-        """Yield what is not right, by entries where a direction leaves anything open."""
+    def discrepancies(self) -> Iterator[Discrepancy | None]:
+        """Yield what is not right, by entries where a direction leaves anything open, and None for what is right."""
         judge = self.judge
-        for flat in np.flatnonzero(~np.isfinite(self.claimed))[:FULL_INPUTS]:
-            yield from self.settled(int(flat))
-        for directions in judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
-            yield from self.of_group(directions)
+        for flat in np.flatnonzero(~np.isfinite(self.claimed))[: directions.FULL_INPUTS]:
+            yield self.of_entry(int(flat))
+        for group in judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
+            yield from self.of_group(group)
 
-    def of_group(self, directions: list[Direction]) -> Iterator[Discrepancy]:
+    def of_group(self, group: list[Direction]) -> Iterator[Discrepancy | None]:
         """Yield what is not right in the entries that some directions move."""
         judge = self.judge
-        first = [self.compared(direction) for direction in directions]
-        members = np.flatnonzero(directions[0].vector)
+        first = [self.compared(direction) for direction in group]
+        members = np.flatnonzero(group[0].vector)
         members = members[np.isfinite(self.claimed[members])]
         errors = first
         if judge.method == "directions" and any(each is not None for each in first):
-            errors = [self.of(direction) for direction in directions]
+            errors = [self.of(direction) for direction in group]
             wrong = next((each for each in errors if each is not None and each.failing), None)
             if wrong is not None:
                 yield wrong
@@ -283,24 +271,24 @@ class ClaimedGradient:
         if all(each is None for each in errors):
             if any(each is not None and each.failing for each in first):
                 return  # rounding explains it, so an error in one entry would not have shown
-            unseen = self.unseen(members, directions)
+            unseen = self.unseen(members, group)
             judge.looked_at.update(set(members.tolist()) - set(unseen.tolist()))
             members = unseen
         elif judge.method == "directions":
             yield from self.resolved(members)
             return
-        for flat in members[:FULL_INPUTS]:
+        for flat in members[: directions.FULL_INPUTS]:
             if judge.is_over():
                 return
             judge.looked_at.add(int(flat))
-            yield from self.settled(int(flat))
+            yield self.of_entry(int(flat))
 
-    def resolved(self, members: Positions) -> Iterator[Discrepancy]:
+    def resolved(self, members: Positions) -> Iterator[Discrepancy | None]:
         """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
         judge = self.judge
         if len(members) == 1:
             judge.looked_at.update(members.tolist())
-            yield from self.settled(int(members[0]))
+            yield self.of_entry(int(members[0]))
             return
         direction = judge.random_direction(members)
         first = self.compared(direction)
@@ -311,22 +299,16 @@ class ClaimedGradient:
         elif wrong.failing or wrong.cause == "noise" or judge.is_over():
             yield wrong
         else:
-            for half in halves(members):
+            for half in directions.halves(members):
                 yield from self.resolved(half)
 
-    def unseen(self, members: Positions, directions: list[Direction]) -> Positions:
+    def unseen(self, members: Positions, group: list[Direction]) -> Positions:
         """Return the entries whose contribution is so small that an error in one of them would not have shown."""
         if len(members) == 1:
             return members[:0]
-        blurs = [self.interval(direction).blur for direction in directions]
+        blurs = [self.interval(direction).blur for direction in group]
         parts = np.abs(self.claimed[members]) * self.judge.magnitude[members] / 2
         return members[(parts * self.judge.vague < min(blurs)) & (parts > 0)]
-
-    def settled(self, flat: int) -> Iterator[Discrepancy]:
-        """Yield what is not right along the axis of one entry, if anything is."""
-        wrong = self.of_entry(flat)
-        if wrong is not None:
-            yield wrong
 
     def of_entry(self, flat: int) -> Discrepancy | None:
         """Return what is not right along the axis of one entry, confirmed, or None."""
@@ -389,7 +371,7 @@ class ClaimedGradient:
         low, high = sorted((lower / length, upper / length))
         kink = interval.kink and vague
         if kink:
-            low, high = (0.0 if abs(end) < VAGUE_ABOVE * (high - low) else end for end in (low, high))
+            low, high = (0.0 if abs(end) < directions.VAGUE_ABOVE * (high - low) else end for end in (low, high))
         truth = f"between {low:.8g} and {high:.8g}" if kink else f"{(low + high) / 2:.10g} ± {(high - low) / 2:.1g}"
         if not known or inside:
             cause = "pole" if not known else "kink" if kink else "noise"
@@ -415,7 +397,7 @@ class ClaimedGradient:
         if first.entry is not None:
             return first
         wrong = self.narrowed(direction.vector, jitter, first)
-        if judge.form.bits > HALVES:
+        if judge.form.bits > directions.HALVES:
             return wrong or first
         return None if wrong is first and first.error <= self.rounded(direction) else wrong
 
@@ -429,7 +411,7 @@ class ClaimedGradient:
             wrong = self.compared(direction, jitter + self.saturation(direction))
             return wrong if wrong is not None and wrong.failing else None
 
-        entries, _ = halved(np.flatnonzero(vector), failing, self.judge.is_over)
+        entries, _ = directions.halved(np.flatnonzero(vector), failing, self.judge.is_over)
         if len(entries) != 1:
             return whole
         axis = self.judge.axis_direction(int(entries[0]))

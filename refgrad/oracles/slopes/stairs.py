@@ -112,13 +112,13 @@ class StaircaseClaim:
         self.random = function.choices.spawn(1)[0]
         self.inputs = np.split(np.arange(claimed.size), function.ends[:-1])
 
-    def discrepancies(self) -> Iterator[Discrepancy]:
-        """Yield what is not right along directions through an input each, and along entries if they are not many."""
+    def discrepancies(self) -> Iterator[Discrepancy | None]:
+        """Yield what is not right, or None, along directions through an input each and, if they are few, along entries."""
         for members in self.inputs:
-            yield from filter(None, map(self.of, self.directions(members)))
+            yield from map(self.of, self.directions(members))
         if self.function.method == "differences":
             in_time = takewhile(lambda _: not self.function.is_over(), range(self.claimed.size))
-            yield from filter(None, map(self.of_entry, in_time))
+            yield from map(self.of_entry, in_time)
 
     def directions(self, members: Positions) -> Iterator[Floats]:
         """Yield a direction along which the parts of all entries of an input add up, and others if there are many."""

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from refgrad.generation import GenerationError, Profile, third_order_scenario, triple_backward_scenario
+from refgrad.generation import GenerationError, Profile, third_order_scenario
 from refgrad.lifecycle import Open, Prediction, Succeeds, predict
 from refgrad.operators import operator_table
 from refgrad.scenario import Grad, Leaf, Scenario, parse
+from tests.generation.triple_backward import triple_backward_scenario
 
 OPERATORS = [name for name, operator in operator_table().items() if operator.differentiable_arguments]
 FLAT = [name for name in OPERATORS if all(map(operator_table()[name].vanishes, operator_table()[name].argument_names))]

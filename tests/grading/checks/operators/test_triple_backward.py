@@ -13,7 +13,6 @@ from refgrad.generation import (
     operator_scenario,
     second_order_scenario,
     third_order_scenario,
-    triple_backward_scenario,
 )
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
@@ -24,6 +23,7 @@ from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.generation.scenario_audit import has_stress_values
+from tests.generation.triple_backward import triple_backward_scenario
 from tests.grading.broken import bench, verdict
 from tests.native.reference import ADAPTER
 
