@@ -37,20 +37,15 @@ def shrink(scenario: Scenario, fails: Fails, limit: int = LIMIT) -> Scenario:
     start = evaluated(scenario)
     if start is None:
         return scenario
-    smallest = _descended(scenario, first_question(start), fails, limit)
-    short = with_short_names(smallest)
-    return short if short == smallest or fails(short) else smallest
-
-
-def _descended(scenario: Scenario, question: Question | None, fails: Fails, limit: int) -> Scenario:
-    smallest = scenario
+    smallest, question = scenario, first_question(start)
     for _ in range(limit):
         if question is None:
             break
         failed = fails(question.scenario)
         smallest = question.scenario if failed else smallest
         question = question.after(failed)
-    return smallest
+    short = with_short_names(smallest)
+    return short if short == smallest or fails(short) else smallest
 
 
 def with_short_names(scenario: Scenario) -> Scenario:

@@ -12,20 +12,11 @@ import numpy as np
 from refgrad.generation.attributes.rules import simpler_attributes, with_lengths
 from refgrad.generation.repair import Evaluated
 from refgrad.operators import operator_table
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step, rewrite
 from refgrad.scenario.codecs import Scope, Tangents
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.kinds import Detach, EnterMode, Hook, LeaveMode, Write, ZeroGrad
-from refgrad.scenario.rewrite import (
-    floating_dtypes,
-    mapped,
-    needed,
-    promoted,
-    retyped,
-    spliced,
-    substituted,
-    with_values,
-)
+from refgrad.scenario.rewrite import mapped, needed, spliced, substituted
 
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
@@ -171,7 +162,7 @@ def plainer_dtypes(current: Evaluated) -> Iterator[Steps]:
     leaves = current.scenario.leaves
     narrow = [leaf.name for leaf in leaves if leaf.value.dtype in FORMATS and leaf.value.dtype != "float64"]
     for names in [narrow, *([name] for name in narrow if len(narrow) > 1)] if narrow else []:
-        yield retyped(current.scenario, names, "float64").steps
+        yield rewrite.retyped(current.scenario, names, "float64").steps
 
 
 def shorter_lives(current: Evaluated) -> Iterator[Steps]:
@@ -319,7 +310,7 @@ def _as_leaf(current: Evaluated, name: str) -> Leaf:
 
 
 def _dtype(current: Evaluated, name: str) -> str:
-    return promoted(floating_dtypes(current.scenario)[name])
+    return rewrite.promoted(rewrite.floating_dtypes(current.scenario)[name])
 
 
 def _without_vain_reads(steps: Steps) -> list[Step]:
@@ -362,6 +353,6 @@ def _both_ways(current: Evaluated, index: Callable[[Leaf], Index], lengths: dict
     def part(leaf: Leaf) -> Constant:
         return Constant.of(np.asarray(leaf.value.to_numpy()[index(leaf)]), leaf.value.dtype)
 
-    steps = with_values(current.scenario.steps, part)
+    steps = rewrite.with_values(current.scenario.steps, part)
     yield mapped(steps, Apply, lambda step: with_lengths(step, lengths))
     yield mapped(steps, Apply, lambda step: replace(step, attributes=next(simpler_attributes(step), step.attributes)))

@@ -91,8 +91,7 @@ class Formula:
         """
         unknown = self.names - set(parameters)
         if unknown:
-            message = f"formula {self.source!r} uses {sorted(unknown)}, which is not among {list(parameters)}"
-            raise FormulaError(message)
+            raise FormulaError(f"formula {self.source!r} uses {sorted(unknown)}, which is not among {list(parameters)}")
         calls = self.folded_calls if system["number"] is float else self.calls
         text = f"lambda {', '.join(parameters)}: {calls}"
         return eval(compile(text, f"<formula {self.source}>", "eval"), dict(system))  # type: ignore[no-any-return]

@@ -309,13 +309,14 @@ class _RowReader:
     def operator(self) -> Operator:
         arguments = tuple(self.argument(text) for text in self.row.get("arguments", ["x"]))
         forward = self.row.get("forward", self.row.get("formula"))
+        by_default = "pattern" if "shapes" in self.row else "broadcast" if len(arguments) > 1 else "any"
         operator = Operator(
             name=self.name,
             family=self.path.stem,
             summary=self.row["summary"],
             arguments=arguments,
             attributes=tuple(self.attributes()),
-            operands=self.operands(arguments),
+            operands=self.row.get("operands", by_default),
             shapes=tuple(self.row.get("shapes", ())),
             formula=self.expression(self.row.get("formula")),
             forward=self.expression(forward),
@@ -334,10 +335,6 @@ class _RowReader:
         )
         self.check(operator)
         return operator
-
-    def operands(self, arguments: tuple[Argument, ...]) -> Operands:
-        by_default = "pattern" if "shapes" in self.row else "broadcast" if len(arguments) > 1 else "any"
-        return self.row.get("operands", by_default)  # type: ignore[no-any-return]
 
     def check(self, operator: Operator) -> None:
         self.check_kind(operator)

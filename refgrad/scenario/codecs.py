@@ -25,7 +25,7 @@ from refgrad.scenario.attributes import (
 )
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError, alternatives, check_type, quoted
-from refgrad.scenario.tokens import Cursor, check_identifier, read_float, write_float
+from refgrad.scenario.tokens import Cursor, checked_identifier, read_float, write_float
 
 
 class Scope:
@@ -182,18 +182,13 @@ def one_of(noun: str, words: Sequence[str]) -> Codec:
     return Codec(read=lambda cursor: cursor.take(alternatives(words)), kept=chosen)
 
 
-def _identifier(name: Any) -> Any:
-    check_identifier(name)
-    return name
-
-
 def _finite(number: Any) -> Any:
     if not math.isfinite(number):
         raise ScenarioError(f"a factor must be finite, not {number}")
     return number
 
 
-WORD: Final = Codec(read=lambda cursor: cursor.take_identifier("a name"), kept=_identifier)
+WORD: Final = Codec(read=lambda cursor: cursor.take_identifier("a name"), kept=checked_identifier)
 """Codec of an identifier that is the name of no tensor and no hook."""
 NAME: Final = replace(WORD, renamed=lambda name, names: names.get(name, name))
 TENSOR: Final = replace(NAME, uses=lambda name: (name,))
@@ -240,7 +235,7 @@ def _read_arguments(cursor: Cursor) -> tuple[str, ...]:
 
 def _identifiers(names: tuple[Any, ...]) -> tuple[str, ...]:
     for name in names:
-        check_identifier(name)
+        checked_identifier(name)
     return names
 
 
@@ -268,7 +263,7 @@ def _read_attributes(cursor: Cursor) -> Attributes:
 
 def _sorted(attributes: Attributes) -> Attributes:
     for name, value in attributes:
-        check_identifier(name)
+        checked_identifier(name)
         check_value(value)
     ordered = tuple(sorted(attributes, key=lambda pair: pair[0]))
     for (name, _), (following, _) in pairwise(ordered):
@@ -297,7 +292,7 @@ def _read_tangents(cursor: Cursor) -> Tangents:
 def _tangents(value: Any) -> Tangents:
     tangents = tuple(value)
     for leaf, tangent in tangents:
-        check_identifier(leaf)
+        checked_identifier(leaf)
         check_type("tangent", tangent, Constant)
     return tangents
 

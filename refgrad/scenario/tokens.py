@@ -27,8 +27,8 @@ _CLOSED_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _END = ""
 
 
-def check_identifier(name: object) -> None:
-    """Raise ScenarioError unless the name is an ASCII Python identifier and no keyword of Python.
+def checked_identifier(name: object) -> str:
+    """Return the name. Raises ScenarioError unless it is an ASCII Python identifier and no keyword of Python.
 
     Only ASCII is allowed, since Python takes several spellings of one letter for the same name and other languages do
     not.
@@ -37,6 +37,7 @@ def check_identifier(name: object) -> None:
         raise ScenarioError(f"{quoted(name)} is not an identifier")
     if iskeyword(name):
         raise ScenarioError(f"{name!r} is a Python keyword, not an identifier")
+    return name
 
 
 def write_float(number: float) -> str:
@@ -163,9 +164,7 @@ class Cursor:
 
     def take_identifier(self, expected: str) -> str:
         """Return the next token, which must be an identifier."""
-        name = self.take(expected)
-        check_identifier(name)
-        return name
+        return checked_identifier(self.take(expected))
 
     def take_until(self, token: str) -> list[str]:
         """Return all tokens before this one, and skip it. Raises ScenarioError if there is none."""

@@ -7,6 +7,7 @@ by PyTorch's. PyTorch functions that need several operators, or whose arguments 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partialmethod
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -204,7 +205,7 @@ def _item_methods(operators: Mapping[str, Function]) -> dict[str, Function]:
     return {"__getitem__": get, "__setitem__": item_writer(operators), "__iter__": rows}
 
 
-def _conversions(operators: Mapping[str, Function]) -> dict[str, Function]:
+def _conversions(operators: Mapping[str, Function]) -> dict[str, Any]:
     cast = cast_with(operators)
 
     def to(tensor: Tensor, dtype: Any) -> Tensor:
@@ -212,9 +213,5 @@ def _conversions(operators: Mapping[str, Function]) -> dict[str, Function]:
         target = np.dtype(dtype.dtype if isinstance(dtype, Tensor) else dtype)
         return tensor if tensor.dtype == target else cast(tensor, target)
 
-    named = {name: _to(to, dtype) for name, dtype in CONVERSIONS.items()}
+    named = {name: partialmethod(to, dtype=dtype) for name, dtype in CONVERSIONS.items()}
     return {"to": to, "type": to, **named}
-
-
-def _to(to: Function, dtype: Any) -> Function:
-    return lambda tensor: to(tensor, dtype)

@@ -485,9 +485,7 @@ def _stretching(choices: Choices, site: Site) -> Shape:
 
 def _along(choices: Choices, site: Site) -> Shape:
     """Return the shape of a vector of the axis's length, or shorter; without an axis, of the number of entries."""
-    axis = site.chosen.get("axis")
-    length = math.prod(site.shape) if axis is None else site.shape[axis]
-    return (choices.integer(0, length) if choices.happens("from_the_end") else length,)
+    return (choices.integer(0, site.length) if choices.happens("from_the_end") else site.length,)
 
 
 MASK_SHAPES: Final[Mapping[str, Callable[[Choices, Site], Shape]]] = MappingProxyType({

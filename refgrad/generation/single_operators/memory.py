@@ -136,8 +136,7 @@ def with_random_view(scenario: Scenario, choices: Choices, profile: Profile, sha
     ``share`` is the probability of a view. Conditions, and operands of which the operator makes no view, do not change.
     """
     used = {name for step in scenario.applications for name in step.arguments}
-    numbers = [leaf for leaf in scenario.leaves if leaf.name in used and leaf.value.dtype != "bool"]
-    leaves = [leaf for leaf in numbers if leaf.value.shape and leaf.value.size]
+    leaves = [leaf for leaf in _numbers(scenario) if leaf.name in used and leaf.value.shape and leaf.value.size]
     allowed = [name for name in LAYOUTS if profile.allows(name)]
     views = [(leaf, name, LAYOUTS[name](leaf.value.to_numpy())) for leaf in leaves for name in allowed]
     possible = [(leaf, name, viewed) for leaf, name, viewed in views if viewed is not None]
@@ -185,7 +184,7 @@ def memory_scenarios(operator: str, profile: Profile = STANDARD, most: int | Non
     wide = roomy(profile)
     with np.errstate(all="ignore"):
         made = [(_viewed(base, layout, others, wide), end) for layout, others, end in VIEWS]
-        made += [(_first(_with_layout(case, layout, wide) for case in plain), end) for layout, end in OF_SOME]
+        made += [(_first(_with_view(c, _numbers(c)[0], layout, wide) for c in plain), end) for layout, end in OF_SOME]
         made += [(_first(_of_another(case, make, wide) for case in plain), end) for make, end in OF_EACH_OTHER]
     return tuple(dict.fromkeys(_with_output(scenario, end) for scenario, end in made if scenario is not None))
 
@@ -220,19 +219,18 @@ def _crosses(shape: Shape) -> bool:
 def _viewed(scenario: Scenario, layout: Layout, others: Layout, profile: Profile) -> Scenario | None:
     """Return the scenario with every operand of numbers made by a layout, or None if none can be."""
     changed = scenario
-    numbers = [leaf for leaf in scenario.leaves if leaf.value.dtype != "bool" and leaf.value.shape]
-    for number, leaf in enumerate(numbers):
+    for number, leaf in enumerate(leaf for leaf in _numbers(scenario) if leaf.value.shape):
         changed = _with_view(changed, leaf, others if number else layout, profile) or changed
     return None if changed == scenario else changed
 
 
-def _with_layout(scenario: Scenario, layout: Layout, profile: Profile) -> Scenario | None:
-    """Return the scenario with its first operand of numbers made by a layout, or None if that does not fit."""
-    leaf = next(leaf for leaf in scenario.leaves if leaf.value.dtype != "bool")
-    return _with_view(scenario, leaf, layout, profile)
+def _numbers(scenario: Scenario) -> list[Leaf]:
+    """Return the leaves that hold numbers."""
+    return [leaf for leaf in scenario.leaves if leaf.value.dtype != "bool"]
 
 
 def _with_view(scenario: Scenario, leaf: Leaf, layout: Layout, profile: Profile) -> Scenario | None:
+    """Return the scenario with one operand made by a layout, or None if that does not fit."""
     operator, view = layout
     viewed = view(leaf.value.to_numpy())
     if viewed is None:
@@ -247,7 +245,7 @@ def _first(scenarios: Iterable[Scenario | None]) -> Scenario | None:
 
 def _of_another(scenario: Scenario, make: Callable[[str, str], Step], profile: Profile) -> Scenario | None:
     """Return the scenario with its second operand made of the first, or None if that does not fit."""
-    first, *others = (leaf for leaf in scenario.leaves if leaf.value.dtype != "bool")
+    first, *others = _numbers(scenario)
     view = make(others[0].name, first.name) if others else None
     transposed = isinstance(view, Apply) and view.operator == "transpose"
     if view is None or first.value.size <= 1 or (transposed and not _crosses(first.value.shape)):

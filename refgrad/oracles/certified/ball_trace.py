@@ -10,7 +10,7 @@ tape runs with a second one: a gradient of order n needs n - 1 of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,8 @@ class BallTrace:
         with self.arithmetic.context():
             ends = self._starts(self.values, contributions)
             slopes = (self.tape.push({slot: arb(1)}) for slot in range(start, start + values.size))
-            return filled(values.shape, [self._weighed(tangents, ends) for tangents in slopes])
-
-    def _weighed(self, tangents: Sequence[Any], weights: Mapping[int, Any]) -> Any:
-        return sum((weight * tangents[slot] for slot, weight in weights.items() if tangents[slot] is not None), arb(0))
+            terms = ([end * slope[at] for at, end in ends.items() if slope[at] is not None] for slope in slopes)
+            return filled(values.shape, [sum(each, arb(0)) for each in terms])
 
     def reaches(self, output: str, leaf: str) -> bool:
         """Return True if any entry of an output depends on one of a leaf or of a recorded gradient.

@@ -113,7 +113,7 @@ class StaircaseClaim:
         self.inputs = np.split(np.arange(claimed.size), function.ends[:-1])
 
     def discrepancies(self) -> Iterator[Discrepancy | None]:
-        """Yield what is not right, or None, along directions through an input each and, if they are few, along entries."""
+        """Yield what is not right, or None, along directions through each input and along entries if they are few."""
         for members in self.inputs:
             yield from map(self.of, self.directions(members))
         if self.function.method == "differences":
