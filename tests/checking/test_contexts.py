@@ -439,7 +439,7 @@ def test_a_device_that_fails_in_a_context_ends_the_check() -> None:
     class AcceleratorError(RuntimeError):
         pass
 
-    class Double(torch.autograd.Function):
+    class Double(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             del ctx

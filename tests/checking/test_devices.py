@@ -33,7 +33,7 @@ def numbers() -> Any:
     return torch.randn(4, 3, dtype=torch.float64, device="cuda", requires_grad=True)
 
 
-class Cube(torch.autograd.Function):
+class Cube(torch.autograd.Function):  # type: ignore[misc]
     """A cube whose gradient is wrong by a factor."""
 
     @staticmethod
@@ -60,6 +60,7 @@ def test_a_printed_program_makes_its_tensors_on_the_gpu(capsys: pytest.CaptureFi
     x = numbers()
     report = check_gradients(Cube.apply, x, raise_exception=False)
     assert report.outcome == "wrong"
+    assert report.discrepancy is not None
     program = str(report).partition("to see it:\n")[2]
     assert "device='cuda:0'" in program
     exec(dedent(program), {"function": Cube.apply})
