@@ -14,7 +14,7 @@ from refgrad.checking.check import Deadline, GradientCheck, Method
 from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
 from refgrad.checking.explanation import is_strategy, search
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import Arrays
+from refgrad.checking.libraries.trees import Arrays, tree_of
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, InconclusiveError, unsupported
 from refgrad.checking.subject import (
@@ -30,6 +30,7 @@ from refgrad.checking.subject import (
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import FunctionalAdapter, find_adapter
 from refgrad.native.engine import Engine, start
+from refgrad.native.engine_names import registered_engines
 from refgrad.oracles import Discrepancy
 from refgrad.scenario.formats import FORMATS
 
@@ -48,7 +49,7 @@ FAILED = "the check itself failed; please report it with what traceback.print_ex
 def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of other libraries have)
     function: Callable[..., Any],
     inputs: Any,
-    engine: str = "torch",
+    engine: str | None = None,
     *,
     seed: int = 0,
     tolerance: float = 0.0,
@@ -71,7 +72,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     dataclasses. A module is checked with its parameters. ``inputs`` is a tensor, or a tuple of tensors, NumPy arrays or
     other arguments; floating-point inputs are differentiated by, unless they say that they require no gradient. If
     ``inputs`` is a hypothesis strategy, inputs with a wrong gradient are searched for and made as small as possible;
-    :func:`refgrad.strategies` makes some. ``engine`` is a registered engine, or ``module:object`` for an adapter.
+    :func:`refgrad.strategies` makes some. ``engine`` is a registered engine, or ``module:object`` for an adapter; the
+    default is the one whose tensors are among the inputs, else PyTorch.
 
     If the function consists of operators of the table, the gradient is compared with certified intervals and the
     rounding error that each entry may have; otherwise, or with ``method="differences"``, with finite differences and
@@ -91,7 +93,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
     options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
-    started = _started(engine) if gradient is None or engine != "torch" else _without_library(inputs)
+    started = _started(engine or _engine_of(inputs)) if gradient is None or engine else _without_library(inputs)
 
     def check(drawn: Any, left: float) -> GradientReport:
         return _report(started, function, drawn, options, left)
@@ -104,6 +106,13 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     if raise_exception and not report and (strict or report.outcome == "wrong"):
         raise GradientError.of(report)
     return report
+
+
+def _engine_of(inputs: Any) -> str:
+    """Return the engine whose tensors are among the inputs, PyTorch if there is none."""
+    roots = [type(leaf).__module__.partition(".")[0] for leaf in tree_of(inputs, lambda _: False).leaves]
+    names = ["jax" if root == "jaxlib" else root for root in roots if root not in {"torch", "numpy", "builtins"}]
+    return next((name for name in names if name in registered_engines()), "torch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +238,10 @@ def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watch
 
 
 def _without_library(inputs: Any) -> Engine:
-    """Return the engine of NumPy for arrays, numbers and strategies that draw them, and PyTorch for other inputs."""
+    """Return the engine of NumPy for arrays, numbers and strategies that draw them, and that of other inputs."""
     plain = (np.ndarray, np.generic, int, float)
     is_plain = is_strategy(inputs) or all(isinstance(each, plain) for each in _arguments(inputs))
-    return _numpy_engine() if is_plain else _started("torch")
+    return _numpy_engine() if is_plain else _started(_engine_of(inputs))
 
 
 @cache

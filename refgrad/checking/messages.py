@@ -143,7 +143,7 @@ def program(subject: CheckedFunction, sighting: Sighting) -> list[str]:
     whole = subject.spelled(names)
     index = "" if discrepancy.entry is None or sighting.missing else _index(subject, discrepancy)
     kind = subject.output_kinds[k] if subject.output_kinds else Kind(seed.dtype.name)
-    cotangent = calls.seed(adapter, Expression(_seed_literal(seed, kind)), kind.dtype)
+    cotangent = calls.seed(adapter, Expression(_seed_literal(seed, kind)), subject.library.dtype_code(kind))
     leaf = names[discrepancy.input]
     several = subject.output_places[k] if subject.output_places else f"[{k}]" if len(seeds) > 1 else ""
     if isinstance(adapter, TapeAdapter):
@@ -171,7 +171,10 @@ def context_program(
     names, lines = _inputs(subject, point)
     checked = ", ".join(names[i] for i in subject.positions)
     given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
-    literals = [calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), kinds[k].dtype) for k, seed in given]
+    literals = [
+        calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), subject.library.dtype_code(kinds[k]))
+        for k, seed in given
+    ]
     shown = "gradients"
     if discrepancy is not None:
         entry = _index(subject, discrepancy)
@@ -216,7 +219,7 @@ def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
         subject.engine.adapter,
         array=Expression(_literal(array, otherwise)),
         scalar=Expression(repr(array.item()) if array.ndim == 0 else "None"),
-        dtype=given.kind.dtype,
+        dtype=subject.library.dtype_code(given.kind),
         requires_grad=checked,
     )
     return PYTHON.called(tensor)

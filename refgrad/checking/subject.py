@@ -135,7 +135,7 @@ class CheckedFunction:
         """Return a new tensor for a checked input, in float64 if the array is, else in the dtype of the input."""
         kind = self.inputs[position].kind
         if array.dtype == np.float64 and kind.part != "float64":
-            kind = Kind("complex128" if kind.is_complex else "float64", kind.strides)
+            kind = replace(kind, dtype="complex128" if kind.is_complex else "float64")
         return self.library.make(array, kind, requires_grad=True)
 
     def seed(self, seed: Array, kind: Kind | None = None) -> Any:

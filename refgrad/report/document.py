@@ -22,6 +22,7 @@ from refgrad.facts.fact import SEVERITIES
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
+from refgrad.native.languages import LANGUAGES
 from refgrad.report.severity import DERIVED, at, severity
 from refgrad.specification import installed_version
 
@@ -139,6 +140,9 @@ def read_report(path: str | Path) -> Report:
         problem = f"schema: this version of refgrad reads {SCHEMA_NAME}, and not {shortened(name)}"
         raise ReportError(f"{path}: {problem}; grade the engine again")
     checked(path, document, "report", ReportError)
+    language = document["engine"].get("language", "python")
+    if language not in LANGUAGES:
+        raise ReportError(f"{path}: engine.language: {shortened(language)} is not among {', '.join(LANGUAGES)}")
     operators = frozenset(document["operators"])
     try:
         document["verdicts"] = tuple(_verdict(row, operators) for row in document["verdicts"])

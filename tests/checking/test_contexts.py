@@ -430,3 +430,33 @@ def test_a_given_gradient_with_too_few_parts_is_wrong() -> None:
     assert (report.outcome, str(report)) == ("wrong", "the gradient has 1 parts, but there are 2 inputs")
     with pytest.raises(ValueError, match="leave out other modes"):
         check_gradients(lambda x: x * x, x, gradient=lambda g, x: 2 * g * x, order=2)
+
+
+def test_a_device_that_fails_in_a_context_ends_the_check() -> None:
+    """The error is that of PyTorch for GPUs: each later call in the process raises it, too."""
+    calls = []
+
+    class AcceleratorError(RuntimeError):
+        pass
+
+    class Double(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            del ctx
+            calls.append(x.is_contiguous())
+            if not all(calls):
+                raise AcceleratorError("CUDA error: misaligned address")
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            del ctx
+            return 2 * cotangent
+
+    report = check_gradients(Double.apply, torch.randn(3, 4, requires_grad=True), raise_exception=False)
+    assert report.outcome == "inconclusive"
+    assert report.message.startswith("the device failed when ")
+    assert report.message.endswith(
+        "and input 0 is transposed (its memory is not contiguous): CUDA error: misaligned address"
+    )
+    assert calls.count(False) == 1

@@ -12,18 +12,20 @@ from typing import Any
 import pytest
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
-PAGE = HOW_TO / "check-your-own-function.md"
 
 
 @pytest.mark.engines
-def test_the_examples_print_what_the_page_shows() -> None:
-    pytest.importorskip("torch", reason="needs refgrad[torch]")
-    blocks = re.findall(r"```(python|text)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+@pytest.mark.parametrize("name", ["check-your-own-function", "check-a-kernel", "check-a-solver", "check-a-custom-vjp"])
+def test_the_examples_print_what_the_page_shows(name: str) -> None:
+    library = "jax" if name == "check-a-custom-vjp" else "torch"
+    pytest.importorskip(library, reason=f"needs refgrad[{library}]")
+    page = HOW_TO / f"{name}.md"
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     printed: list[str] = []
     namespace: dict[str, Any] = {"print": lambda value: printed.append(str(value))}
     for kind, text in blocks:
         if kind == "python":
-            exec(compile(text, str(PAGE), "exec"), namespace)
+            exec(compile(text, str(page), "exec"), namespace)
     shown = [text.rstrip("\n") for kind, text in blocks if kind == "text"]
     assert [without_multiples(text) for text in printed] == [without_multiples(text) for text in shown]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import refgrad.engine
+from refgrad import check_gradients
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
@@ -68,3 +69,14 @@ def test_gradients_that_are_zeroed_where_they_are_were_read_before() -> None:
     kept = CheckedFunction(start(adapter), lambda x: x * 2, [np.array([1.0])])
     gradients = kept.pullback(kept.point).gradients((np.array([1.0]),))
     assert [gradient.tolist() for gradient in gradients if gradient is not None] == [[2.0]]
+
+
+@pytest.mark.parametrize(
+    ("library", "name"), [("refgrad.engine", "refgrad"), ("mygrad", "mygrad"), ("jax.numpy", "jax")]
+)
+def test_the_engine_is_that_of_the_inputs(library: str, name: str) -> None:
+    module = pytest.importorskip(library, reason=f"needs refgrad[{name}]")
+    make = module.asarray if name == "jax" else module.tensor
+    inputs = {"x": make(np.array([0.5, 2.0], dtype=np.float32)), "y": np.array([1.0, 2.0], dtype=np.float32)}
+    report = check_gradients(lambda given: (given["x"] * given["x"]).sum(), (inputs,), raise_exception=False)
+    assert report.engine == name

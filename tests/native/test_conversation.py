@@ -31,12 +31,11 @@ RUNNER: Final = str(HERE / "stack_runner.py")
 COMMANDS: Final = {name: each.command() for name, each in LANGUAGES.items() if each.runner}
 COMMANDS["stacks"] = [sys.executable, RUNNER]
 
-NEEDS: Final = {"javascript": "node", "cpp": "g++", "java": "javac", "r": "Rscript"}
+NEEDS: Final = {"cpp": "g++", "java": "javac"}
+"""Compilers that the runners of some languages need."""
 
 INFIX: Final = {"$SUM": "{x} + {y}", "$LESS": "{x} < {y}", "$APPLY": "{f}({x})", "$SETUP": ""}
 SPELLED: Final[Mapping[str, Mapping[str, str]]] = {
-    "python": INFIX,
-    "javascript": INFIX,
     "cpp": {
         **INFIX,
         "$APPLY": "{f}(std::vector<Tensor>{{Tensor{{{x}}}}}).number",
@@ -53,7 +52,7 @@ SPELLED: Final[Mapping[str, Mapping[str, str]]] = {
     "r": {**INFIX, "$APPLY": "{f}(list({x}))"},
     "stacks": {"$SUM": "{x} {y} plus", "$LESS": "{x} {y} less", "$APPLY": "{x} {f}", "$SETUP": ""},
 }
-"""Replacements for the texts in the recorded requests that depend on the language."""
+"""Replacements for the texts in the recorded requests in languages that spell them in another way."""
 
 
 def spelled(value: Any, texts: Mapping[str, str]) -> Any:
@@ -90,8 +89,9 @@ def is_refusal(answer: Any) -> bool:
 @pytest.fixture(params=sorted(COMMANDS))
 def runner(request: pytest.FixtureRequest) -> Iterator[tuple[str, RunnerProcess]]:
     name = request.param
-    if shutil.which(NEEDS.get(name, sys.executable)) is None:
-        pytest.skip(f"needs {NEEDS[name]}")
+    needed = NEEDS.get(name, COMMANDS[name][0])
+    if shutil.which(needed) is None:
+        pytest.skip(f"needs {needed}")
     process = RunnerProcess(COMMANDS[name])
     yield name, process
     process.stop()
@@ -102,7 +102,7 @@ def test_a_runner_answers_the_recorded_requests(runner: tuple[str, RunnerProcess
     schemas = specs_directory() / "schema"
     valid = Draft202012Validator(json.loads((schemas / "runner-answer.schema.json").read_text(encoding="utf-8")))
     for each in CONVERSATION:
-        answer = process.ask(spelled(each["request"], SPELLED[name]), 60.0)
+        answer = process.ask(spelled(each["request"], SPELLED.get(name, INFIX)), 60.0)
         valid.validate(answer)
         assert fits(each["answer"], answer, may_refuse=each.get("may_refuse", False)), (each["about"], answer)
 

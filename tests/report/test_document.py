@@ -194,6 +194,10 @@ def test_a_report_counts_what_it_holds() -> None:
         ({"verdicts": [{"id": "a/b"}]}, "verdicts[0]: 'verdict' is missing"),
         ({"common": {}}, "common: there is no such key; there are schema, engine, refgrad, "),
         ({"operators": {}}, 'operators: {} is not of type "array"'),
+        (
+            {"engine": example_document()["engine"] | {"language": "x"}},
+            "engine.language: x is not among python, javascript, ",
+        ),
     ],
 )
 def test_what_is_no_report_is_named_with_its_fault(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

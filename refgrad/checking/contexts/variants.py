@@ -223,6 +223,7 @@ class PlainCall:
             if used:
                 names["outputs"], names["cotangents"] = map(list, zip(*used, strict=True))
                 exec(_compiled(backward), names)
+            gradients = [None if g is None else self.library.read_gradient(g) for g in names["gradients"]]
         except Exception as error:
             if _is_refusal(error) or self.subject.engine.adapter.refuses(_text(error)):
                 raise Refused(f"the backward raised {_text(error)}") from error
@@ -230,7 +231,7 @@ class PlainCall:
         for name, x, array in zip(self.names, names["primals"], variant.point or self.subject.point, strict=True):
             if self.library.values(x).tobytes() != array.tobytes():
                 raise Mismatch(f"the backward writes to input {name}")
-        return [None if each is None else self.library.read_gradient(each) for each in names["gradients"]]
+        return gradients
 
     def compare(self, variant: Variant) -> None:
         """Raise Mismatch if the gradients of a variant are not the expected ones, and Refused if there are none."""
@@ -268,7 +269,12 @@ class PlainCall:
         outcome: Mismatch | Refused | None = None
         try:
             self.compare(variant)
-        except (Mismatch, Refused) as error:
+        except (Mismatch, Refused, SubjectError) as error:
+            if _is_lost(error):
+                backward, text = isinstance(error, Mismatch), str(error.__cause__)
+                raise SubjectError(f"the device failed when {variant.where}: {text}", backward=backward) from error
+            if isinstance(error, SubjectError):
+                raise
             outcome = error
         if outcome is None:
             return
@@ -317,6 +323,11 @@ def _is_refusal(error: Exception) -> bool:
     """Return True if an exception means that a backward does not support a context."""
     raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
     return raised.is_refusal or isinstance(error, AssertionError) or bool(re.search(REFUSAL, str(error)))
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Return True if the device of the tensors failed, after which no call in this process succeeds."""
+    return type(error.__cause__).__name__ == "AcceleratorError"
 
 
 def _largest(array: Array) -> float:

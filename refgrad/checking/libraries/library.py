@@ -193,6 +193,10 @@ class TensorLibrary:
         made = calls.seed(self.engine.adapter, Name("array"), kind.dtype)
         return self.engine.evaluate(made, array=self.oriented(as_given(array.copy(), kind)))
 
+    def dtype_code(self, kind: Kind) -> str:
+        """Return code for the dtype of a tensor."""
+        return kind.dtype
+
     def read_gradient(self, gradient: Any) -> Array:
         """Return a copy of a gradient's values as real numbers: the direction in which the output grows."""
         return as_real(self.oriented(self.values(gradient)))

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.library import Change, Function, Source, TensorLibrary, UnsupportedError
+from refgrad.checking.libraries.library import (
+    Change,
+    Function,
+    Source,
+    TensorLibrary,
+    UnsupportedError,
+    source_of,
+    together,
+)
 from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
@@ -58,7 +66,7 @@ class TorchTensors(TensorLibrary):
         return isinstance(value, self.torch.Tensor) or (isinstance(value, np.ndarray) and is_numeric(value.dtype))
 
     def kind(self, tensor: Any) -> Kind:
-        """Return the dtype, and the strides if the memory is not in order.
+        """Return the dtype, the strides if the memory is not in order, and the device if it is not the CPU.
 
         Raises UnsupportedError for a tensor that is no array of numbers.
         """
@@ -67,9 +75,11 @@ class TorchTensors(TensorLibrary):
         if tensor.is_nested or tensor.is_quantized or tensor.is_meta or tensor.is_mkldnn:
             kinds = (name for name in ("nested", "quantized", "meta", "mkldnn") if getattr(tensor, f"is_{name}"))
             raise UnsupportedError(f"there is a {next(kinds)} tensor, whose numbers cannot be read and written")
-        if tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride():
+        in_order = tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride()
+        if in_order and tensor.device.type == "cpu":
             return self._plain(tensor.dtype)
-        return Kind(self._plain(tensor.dtype).dtype, tensor.stride())
+        device = "" if tensor.device.type == "cpu" else str(tensor.device)
+        return Kind(self._plain(tensor.dtype).dtype, None if in_order else tensor.stride(), device)
 
     def _plain(self, dtype: Any) -> Kind:
         if dtype not in self.plain:
@@ -92,14 +102,18 @@ class TorchTensors(TensorLibrary):
         """Return a new tensor with the memory layout of its kind."""
         made = self.seed(array, kind)
         if kind.strides is not None:
-            made = self.torch.empty_strided(made.shape, kind.strides, dtype=made.dtype).copy_(made)
+            made = self.torch.empty_strided(made.shape, kind.strides, dtype=made.dtype, device=made.device).copy_(made)
         return made.requires_grad_() if requires_grad else made
 
     def seed(self, array: Array, kind: Kind) -> Any:
         """Return a new cotangent."""
         made = self.torch.from_numpy(np.array(as_given(array, kind), order="C"))
         dtype = getattr(self.torch, kind.dtype)
-        return made if made.dtype == dtype else made.to(dtype)
+        return made if made.dtype == dtype and not kind.device else made.to(kind.device or made.device, dtype)
+
+    def dtype_code(self, kind: Kind) -> str:
+        """Return code for the dtype of a tensor, with its device as the next argument."""
+        return f"{kind.dtype}, device={kind.device!r}" if kind.device else kind.dtype
 
     def parameters(self, function: Function) -> dict[str, Any]:
         """Return the parameters of a module that require a gradient."""
@@ -125,10 +139,11 @@ class TorchTensors(TensorLibrary):
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
 
     def sources(self) -> tuple[Source, ...]:
-        """Return the generators of PyTorch, NumPy and Python."""
+        """Return the generators of PyTorch, one for each device that is in use, NumPy and Python."""
         torch = self.torch
-        own = Source(lambda: torch.get_rng_state().numpy(), lambda state: torch.set_rng_state(torch.from_numpy(state)))
-        return own, *super().sources()
+        used = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+        own = [torch.default_generator, *(torch.cuda.default_generators[i] for i in used)]
+        return together([source for each in own if (source := source_of(each))]), *super().sources()
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
         """Return the dtypes of the gradients that pass through the graph of some outputs."""

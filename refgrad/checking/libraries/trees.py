@@ -122,10 +122,11 @@ def half_digits(dtype: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The dtype of a tensor, and its strides if its memory is not in order."""
+    """The dtype of a tensor, its strides if its memory is not in order, and its device if that is not the CPU."""
 
     dtype: str
     strides: tuple[int, ...] | None = None
+    device: str = ""
 
     @property
     def is_complex(self) -> bool:

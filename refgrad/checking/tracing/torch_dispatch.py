@@ -307,13 +307,14 @@ class AtenTracer(AtenCalls):
                 return value
             start = 1 + sum(each.numel() for each in sources)
             sources.append(value)
-            return self.torch.arange(start, start + value.numel(), dtype=self.torch.float64).reshape(value.shape)
+            labels = self.torch.arange(start, start + value.numel(), dtype=self.torch.float64, device=value.device)
+            return labels.reshape(value.shape)
 
         if "value" in call.given:
             raise Untraceable(f"it calls {call.operator.name} with a number")
         given = {key: labelled(value) for key, value in call.keywords.items()}
         labels = call.function(*map(labelled, call.arguments), **given)
-        return self.entries(sources, labels.numpy())
+        return self.entries(sources, labels.numpy(force=True))
 
     def decomposed(self, call: _Call) -> list[str]:
         """Record the rule of an operator that the function itself differentiates, as PyTorch decomposes it."""

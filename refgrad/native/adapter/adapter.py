@@ -87,8 +87,8 @@ class Adapter:
             if self.language not in (type(self).language, self.runner.printer):
                 raise self.error(f"language: {self.language!r}, but programs are printed as runner.printer says")
             object.__setattr__(self, "language", self.runner.printer)
-        elif self.language not in SCHEMAS["language"]["enum"]:
-            raise self.error(f"language: {self.language!r} is not among {SCHEMAS['language']['enum']}")
+        elif self.language not in (known := [name for name, each in LANGUAGES.items() if each.runner]):
+            raise self.error(f"language: {self.language!r} is not among {known}")
 
     def _check_spellings(self) -> None:
         table = operator_table()

@@ -90,6 +90,10 @@ from tests.native.tiny_engine import tiny_adapter
             "adapter 'tiny': refusals[1]: 'Error' fits errors that say nothing",
         ),
         ({"dtypes": ("float8",)}, f"adapter 'tiny': dtypes: 'float8' is not among {sorted(FORMATS)}"),
+        (
+            {"language": "none"},
+            "adapter 'tiny': language: 'none' is not among ['python', 'javascript', 'cpp', 'java', 'r']",
+        ),
         ({"inventory": "mine"}, "adapter 'tiny': inventory: 'mine' is not of the form module:function"),
     ],
 )

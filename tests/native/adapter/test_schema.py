@@ -16,7 +16,6 @@ from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.adapter.adapter import KINDS
 from refgrad.native.adapter.fields import SCHEMAS, rows
 from refgrad.native.adapter.files import FILE_FIELDS, file_fields
-from refgrad.native.languages import LANGUAGES
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.kinds import WRITES
 from refgrad.specification import specs_directory
@@ -33,8 +32,6 @@ def test_the_schema_has_the_fields_of_engine_files_and_of_adapters() -> None:
     ("listed", "known"),
     [
         (SCHEMAS["kind"]["enum"], [*KINDS, "family"]),
-        (SCHEMAS["language"]["enum"], [name for name, language in LANGUAGES.items() if language.runner]),
-        (SCHEMAS["runner"]["properties"]["printer"]["enum"], LANGUAGES),
         (SCHEMAS["dtype"]["enum"], FORMATS),
         (SCHEMAS["dtypes"]["items"]["enum"], FORMATS),
         (SCHEMAS["coarser"]["additionalProperties"]["enum"], FORMATS),
