@@ -14,7 +14,6 @@ import numpy as np
 from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, find_adapter, is_reference_engine, spellings
 from refgrad.native.display import failing_steps, program_lines
-from refgrad.native.languages import language_of
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
 from refgrad.native.process import Limits
 from refgrad.native.program import Program, program_of
@@ -268,6 +267,6 @@ def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str
     plain = all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves)
     program = engine.program(scenario, watch_seeds=seeds)
     failing = failing_steps(scenario, engine.adapter.policy)
-    language = language_of(engine.adapter.language, dtypes=not plain)
+    language = replace(engine.adapter.syntax, dtypes=not plain)
     groups = ((Attempt(group),) if at in failing else group for at, group in enumerate(program.groups))
     return language.whole(engine.adapter.setup, "\n".join(program_lines(chain.from_iterable(groups), language)))

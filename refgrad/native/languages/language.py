@@ -135,6 +135,18 @@ class Language:
     """Lines before and after lines whose exception is printed, after which the program continues."""
     unread: ClassVar[str] = ""
     """Target of a part of a result that is not read; empty if each part has to be bound to a variable."""
+    unpacking: ClassVar[str] = ""
+    """Targets of all parts of a result at once; empty if the parts are bound one by one."""
+    list_form: ClassVar[str] = "[{}]"
+    """List of the expressions in place of the braces."""
+    anonymous: ClassVar[str] = ""
+    """Function of ``{parameters}`` that returns ``{body}``, the argument of a hook; empty if there are no hooks."""
+    function_lines: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]]
+    """Lines before and after the body of the function ``{name}`` of ``{parameters}``, which returns ``{result}``."""
+    taking: ClassVar[str] = ""
+    """Line in the body that binds ``{parameter}`` to element ``{index}`` of ``primals``, the only parameter of some."""
+    indentation: ClassVar[str] = "  "
+    """Indentation of the body of a function."""
 
     standalone: ClassVar[tuple[str, ...]] = ()
     """Command that runs the program on its standard input and reports errors and printed values as data.
@@ -188,8 +200,9 @@ class Language:
         value = self.called(call)
         if not call.targets:
             yield value + self.end
-        elif not call.unpack:
-            yield self.binding.format(name=call.targets[0], value=value)
+        elif not call.unpack or self.unpacking:
+            targets = ", ".join(call.targets)
+            yield self.binding.format(name=self.unpacking.format(targets) if call.unpack else targets, value=value)
         else:
             whole = f"{'_and_'.join(call.targets)}_found"
             parts = zip(call.targets, self.parts(call), strict=False)
@@ -202,7 +215,15 @@ class Language:
 
     def defined(self, function: Function) -> Iterator[str]:
         """Yield the lines of a function."""
-        raise TypeError(f"the runner of {type(self).__name__} has no function {function.name}")
+        fields = {"name": function.name, "parameters": ", ".join(function.parameters), "result": function.result}
+        before, after = self.function_lines
+        body = [line for each in function.body for line in self.lines(each)]
+        if self.taking:
+            numbered = enumerate(function.parameters, self.first)
+            body[:0] = (self.taking.format(parameter=name, index=index, **fields) for index, name in numbered)
+        yield from (line.format(**fields) for line in before)
+        yield from indented(body, self.indentation)
+        yield from (line.format(**fields) for line in after)
 
     def literal(self, value: object) -> str:
         """Return a Python value as a literal of the language."""
@@ -214,11 +235,7 @@ class Language:
 
     def listed(self, items: Sequence[str]) -> str:
         """Return a list of expressions."""
-        return f"[{', '.join(items)}]"
-
-    def function(self, parameters: str, body: str) -> str:
-        """Return an anonymous function, the argument of a hook."""
-        raise TypeError(f"the runner of {type(self).__name__} has no function of {parameters} that returns {body}")
+        return self.list_form.format(", ".join(items))
 
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
         """Yield the lines of a region. If an exception ends it, ``by_error``, the lines catch the exception.
@@ -283,7 +300,9 @@ class Language:
             case Expression(text=text):
                 return text
             case Lambda(parameters=parameters, body=body):
-                return self.function(", ".join(parameters), self.called(body))
+                if not self.anonymous:
+                    raise TypeError(f"the runner of {type(self).__name__} has no function of {', '.join(parameters)}")
+                return self.anonymous.format(parameters=", ".join(parameters), body=self.called(body))
 
 
 def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
