@@ -14,7 +14,7 @@ from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.languages import Language
-from refgrad.native.program import FunctionalWriter, Spell, TapeWriter, needed_results, relevant_leaves
+from refgrad.native.program import FunctionalWriter, Spell, TapeWriter, needed_results, read_leaves, relevant_leaves
 from refgrad.native.statements import (
     Argument,
     Attempt,
@@ -216,8 +216,7 @@ class _Display(FunctionalWriter):
 
     def free(self, output: str) -> set[str]:
         """Return the leaves that a function with this output reads."""
-        used = {output}.union(*(step.uses for step in needed_results(self.scenario, output)))
-        return {leaf.name for leaf in self.scenario.leaves if leaf.name in used}
+        return {leaf.name for leaf in read_leaves(self.scenario, output)}
 
     def is_one(self, step: Backward | Grad) -> bool:
         """Return True if the seed is the number 1, which a gradient need not be given."""

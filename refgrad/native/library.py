@@ -101,48 +101,43 @@ class Library:
         )
         return LANGUAGE.called(made)
 
+    def template(self, name: str, /, **fields: str) -> str:
+        """Return the code of a template of the adapter, which must have it, with its fields filled with expressions."""
+        text: str | None = getattr(self.engine.adapter, name)
+        return LANGUAGE.called(call(text, **{field: Expression(code) for field, code in fields.items()}))
+
     def value(self, tensor: str) -> str:
         """Return the expression of a tensor's array."""
-        return LANGUAGE.called(calls.value(self.engine.adapter, tensor))
+        return self.template("value", x=tensor)
 
     def backward(self, output: str, *, retain_graph: bool = False) -> str:
         """Return the code of a backward of a tape engine."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.backward(self.tape, output, retain_graph=retain_graph))
+        return self.template("backward", output=output, seed="None", retain_graph=str(retain_graph))
 
     def gradient(self, leaf: str) -> str:
         """Return the expression of the gradient that a tape engine stored in a leaf."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.gradient(self.tape, leaf))
+        return self.template("gradient", leaf=leaf)
 
     def recorded_gradient(self, output: str, leaf: str) -> str:
         """Return the expression of a gradient that can itself be differentiated."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.grad(self.tape, output, leaf))
+        return self.template("grad", output=output, leaf=leaf, seed="None")
 
-    def seed(self, array: str) -> str:
+    def seed(self, array: str, dtype: str = DTYPE) -> str:
         """Return the expression of a cotangent."""
-        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), DTYPE))
+        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), dtype))
 
     def zero_grad(self, leaf: str) -> str:
         """Return the code that resets a leaf's gradient."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.zero_grad(self.tape, leaf))
-
-    def template(self, template: str | None, **names: str) -> str:
-        """Return the code of another template, which must not be None, with its fields filled with expressions."""
-        return LANGUAGE.called(call(template, **{name: Expression(text) for name, text in names.items()}))
+        return self.template("zero_grad", leaf=leaf)
 
     def vjp(self, function: str, primals: str) -> str:
         """Return the expression of the output and the pullback of a functional engine."""
-        assert self.functional is not None
-        return LANGUAGE.called(calls.vjp(self.functional, function, Expression(primals)))
+        return self.template("vjp", function=function, primals=primals)
 
     @property
     def one(self) -> str:
         """Expression of the seed 1 of a functional engine, for a scalar output."""
-        assert self.functional is not None
-        return LANGUAGE.called(calls.seed(self.functional, Expression("np.array(1.0)"), self.functional.dtype))
+        return self.seed("np.array(1.0)", self.engine.adapter.dtype)
 
     def run(self, text: str, *sizes: int, after: str = "", timed: bool = True) -> list[Observation]:
         """Run code that defines a function ``attempt``, and call it with each size, or once without one.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from refgrad.interpreter import Float64, evaluate
+from refgrad.interpreter import Float64, evaluate, native
 from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
@@ -29,7 +29,7 @@ from refgrad.native.statements import (
     call_wire,
     statement_wire,
 )
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Slice, Step, kinds
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
 from refgrad.scenario.rewrite import floating_dtypes, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
@@ -233,11 +233,8 @@ class TapeWriter(Writer):
 
     def write(self, step: kinds.Write) -> Call:
         """Return the call that overwrites a tensor."""
-        tensor, operand = Name(step.name), Name(step.operand)
-        if step.index is None:
-            return call(self.adapter.in_place[step.action], x=tensor, y=operand)
-        index = Value(native_index(step.index))
-        return call(self.adapter.in_place_at[step.action], x=tensor, y=operand, index=index)
+        templates = self.adapter.in_place if step.index is None else self.adapter.in_place_at
+        return call(templates[step.action], x=Name(step.name), y=Name(step.operand), index=Value(native(step.index)))
 
     def hook(self, step: kinds.Hook) -> Iterator[Statement]:
         """Yield the statements of a hook that stores copies of gradients, since the library may change these later."""
@@ -293,11 +290,8 @@ class FunctionalWriter(Writer):
         return pullback, [self.function(function, leaves, output), made]
 
     def seed(self, step: Backward | Grad) -> Call:
-        """Return the call that makes a seed, ones if the step has none."""
-        seed = step.seed
-        if seed is None:
-            ones = np.ones(evaluate(self.scenario, Float64())[step.output].shape)
-            seed = Constant.of(ones, promoted(floating_dtypes(self.scenario)[step.output]))
+        """Return the call that makes a seed."""
+        seed = seed_of(self.scenario, step)
         return calls.seed(self.adapter, seed, seed.dtype)
 
     def recorded(self, step: Grad) -> Iterator[Statement]:
@@ -368,9 +362,12 @@ class FunctionalWriter(Writer):
         return Show(f"gradient of {name}", shown.call, dtype=shown.dtype, optional=True)
 
 
-def native_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return an index as Python's own, with slices as ``slice``."""
-    return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)
+def seed_of(scenario: Scenario, step: Backward | Grad) -> Constant:
+    """Return the seed of a step, ones if it has none."""
+    if step.seed is not None:
+        return step.seed
+    ones = np.ones(evaluate(scenario, Float64())[step.output].shape)
+    return Constant.of(ones, promoted(floating_dtypes(scenario)[step.output]))
 
 
 def nestable_results(scenario: Scenario) -> frozenset[str]:
@@ -405,7 +402,10 @@ def needed_results(scenario: Scenario, output: str) -> tuple[Apply | Grad, ...]:
 
 def relevant_leaves(scenario: Scenario, output: str) -> list[str]:
     """Return the leaves that require grad and that ``output`` depends on, in order."""
-    used: set[str] = {output}
-    for step in needed_results(scenario, output):
-        used.update(step.uses)
-    return [leaf.name for leaf in scenario.leaves if leaf.requires_grad and leaf.name in used]
+    return [leaf.name for leaf in read_leaves(scenario, output) if leaf.requires_grad]
+
+
+def read_leaves(scenario: Scenario, output: str) -> list[Leaf]:
+    """Return the leaves that ``output`` depends on, in order."""
+    used = {output}.union(*(step.uses for step in needed_results(scenario, output)))
+    return [leaf for leaf in scenario.leaves if leaf.name in used]
