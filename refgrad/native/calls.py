@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from refgrad.interpreter import keywords
-from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter, Template
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.native.languages.language import Template
 from refgrad.native.statements import Argument, Call, Name, Names, Value
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Constant

@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.errors import EngineStartError
 from refgrad.native import calls
-from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, find_adapter, is_reference_engine, spellings
+from refgrad.native.adapter import AnyAdapter, find_adapter, spellings
+from refgrad.native.adapter.registry import is_reference_engine
+from refgrad.native.adapter.spelling import chosen
 from refgrad.native.display import failing_steps, program_lines
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
 from refgrad.native.process import Limits
@@ -65,8 +68,7 @@ class Engine:
     @property
     def namespace(self) -> dict[str, Any]:
         """Namespace that the setup of an engine in this process has filled."""
-        namespace: dict[str, Any] = self.session.namespace
-        return namespace
+        return self.session.namespace
 
     def evaluate(self, call: Call, /, **names: Any) -> Any:
         """Return the result of a call in this process, with variables bound to tensors of the engine."""
@@ -112,22 +114,15 @@ class Engine:
 
     def run(self, program: Program) -> tuple[Observation, ...]:
         """Run a program and return the observations of its steps; that of a step in which the runner ended says how."""
-        (seen,) = self.run_all([program])
-        return seen
-
-    def run_all(self, programs: Sequence[Program]) -> list[tuple[Observation, ...]]:
-        """Run several programs and return the observations of their steps."""
-        return [
-            self.read(program, answers) for program, answers in zip(programs, self.runner.run(programs), strict=True)
-        ]
+        (shown,) = self.runner.run([program])
+        return self.read(program, shown)
 
     def read(self, program: Program, shown: Shown) -> tuple[Observation, ...]:
         """Return the observations of a program, with errors marked that mean unsupported according to the adapter."""
         seen = _read(program, shown)
-        return tuple(map(self._marked, seen)) if self.adapter.refusals else seen
-
-    def _marked(self, seen: Observation) -> Observation:
-        return seen if seen.error is None else replace(seen, error=self.told(seen.error))
+        if not self.adapter.refusals:
+            return seen
+        return tuple(each if each.error is None else replace(each, error=self.told(each.error)) for each in seen)
 
     def told(self, error: Raised) -> Raised:
         """Return an error, marked as unsupported if the adapter declares it so."""

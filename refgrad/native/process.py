@@ -186,19 +186,19 @@ class RunnerProcess:
         self._send(json.dumps(request).encode() + b"\n", time.monotonic() + seconds * count)
         line = self._line(seconds, count)
         try:
-            answer = json.loads(line)
+            decoded = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise self._end("crashed", f"wrote to the pipe of answers what is no answer: {line[:80]!r}") from error
-        if self.forks and isinstance(answer, dict) and isinstance(answer.get("ended"), int):
+        answer: dict[str, Any] = decoded if isinstance(decoded, dict) else {}
+        if self.forks and isinstance(answer.get("ended"), int):
             status = answer["ended"]  # the next fork has taken over
             raise self._error("crashed", ending_of(status), from_outside=-status in FROM_OUTSIDE)
-        answered = answer.get("id") if isinstance(answer, dict) else None
+        answered = answer.get("id")
         if answered != request["id"]:
             detail = f"answered another request than it was sent: {line[:80]!r}"
             earlier = isinstance(answered, int) and answered < request["id"]  # which this request did not cause
             raise self._end("crashed", detail, from_outside=earlier)
-        found: dict[str, Any] = answer
-        return found
+        return answer
 
     def renew(self) -> None:
         """Replace the forked process, so that one that has run nothing answers next. Only for a runner that forks."""

@@ -13,7 +13,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from refgrad.native.adapter import AnyAdapter, EngineStartError
+from refgrad.errors import EngineStartError
+from refgrad.native.adapter import AnyAdapter
 from refgrad.native.observation import Ending, Observation, ProtocolError, Raised, read_answer
 from refgrad.native.process import EndedError, Limits, RunnerProcess
 from refgrad.native.program import Program
@@ -91,8 +92,7 @@ class LocalRunner:
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has."""
-        found: Mapping[str, Mapping[str, int]] = self.session.members(modules, names)
-        return found
+        return self.session.members(modules, names)
 
     def renew(self) -> bool:
         """Return False: there is only this process."""

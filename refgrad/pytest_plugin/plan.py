@@ -18,7 +18,8 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.journal import Journal
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import AnyAdapter, adapter_data, engine_version, find_adapter
+from refgrad.native.adapter import AnyAdapter, engine_version, find_adapter
+from refgrad.native.adapter.registry import adapter_data
 from refgrad.native.engine import Isolation
 from refgrad.native.engine_names import shipped_engines
 from refgrad.native.process import Limits

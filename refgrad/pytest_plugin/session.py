@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from refgrad.errors import UserError
+from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import EngineStartError, adapter_of
+from refgrad.native.adapter.registry import adapter_of
 from refgrad.pytest_plugin import GradeOptions
 from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Running, Suite
 from refgrad.pytest_plugin.plan import Lock, Plan

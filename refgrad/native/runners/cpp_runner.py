@@ -193,12 +193,9 @@ class CompiledServer(python_runner.Server):
     """Answers requests about an engine in C++."""
 
     def hello(self, hello: Json) -> Json:
-        """Start the engine."""
-        if hello["protocol"] != python_runner.PROTOCOL:
-            raise ValueError("the runner speaks protocol %d, not %r" % (python_runner.PROTOCOL, hello["protocol"]))
+        """Start the engine, and return a description of the runner."""
         self.session = Compiled(hello["setup"], hello["name"], hello.get("forget"))
-        version, protocol = compiler_version(), python_runner.PROTOCOL
-        return {"hello": {"protocol": protocol, "language": "cpp", "version": version, "numpy": None}}
+        return {"language": "cpp", "version": compiler_version(), "numpy": None}
 
 
 if __name__ == "__main__":
