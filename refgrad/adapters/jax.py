@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import wraps
+from functools import partial, wraps
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ import jax.scipy.special
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 from jax.interpreters import ad, partial_eval
 
-from refgrad.adapters import Answer, Function, inventory_of, required, try_out
+from refgrad.adapters import Answer, Function, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
 
 
@@ -43,25 +42,19 @@ UNCALLED: Final = "of derivative zero, and real numbers alone are no arguments f
 def primitives() -> Inventory:
     """Return the primitives of JAX; a call reaches those in the program that JAX traces of it."""
     known = {primitive.name: primitive for primitive in (*ad.primitive_jvps, *ad.primitive_transposes)}
-    public = {value for module in (jax.lax, jax.lax.linalg) for value in vars(module).values() if _is_primitive(value)}
-    apart: dict[str, set[str]] = defaultdict(set)
-    undecided: dict[str, set[str]] = defaultdict(set)
-    for name, primitive in known.items():
-        reason = PRIVATE if primitive not in public else _reason(primitive)
-        if reason is not None:
-            (undecided if reason == UNCALLED else apart)[reason].add(name)
+    values = [*vars(jax.lax).values(), *vars(jax.lax.linalg).values()]
+    public = {value for value in values if isinstance(value, Primitive)}
+    reasons = {name: _reason(primitive) if primitive in public else PRIVATE for name, primitive in known.items()}
+    undecided = grouped({name: reason for name, reason in reasons.items() if reason == UNCALLED})
+    apart = grouped({name: reason for name, reason in reasons.items() if reason != UNCALLED})
     return Inventory(
         title="primitives with a rule of differentiation",
         source="primitive_jvps and primitive_transposes of jax.interpreters.ad",
         entries=frozenset(known).difference(*apart.values(), *undecided.values()),
-        apart={reason: frozenset(names) for reason, names in apart.items()},
-        undecided={reason: frozenset(names) for reason, names in undecided.items()},
+        apart=apart,
+        undecided=undecided,
         reached=_primitives_of,
     )
-
-
-def _is_primitive(value: object) -> bool:
-    return isinstance(value, Primitive)
 
 
 def _reason(primitive: Primitive) -> str | None:
@@ -93,7 +86,8 @@ def _primitives_of(function: Callable[..., Any], primals: Sequence[Any]) -> set[
 
 def _names(program: Jaxpr) -> Iterator[str]:
     for equation in program.eqns:
-        if all(any(_has_real_dtype(x) for x in sides) for sides in (equation.invars, equation.outvars)):
+        dtypes = ([x.aval.dtype for x in sides] for sides in (equation.invars, equation.outvars))
+        if all(any(jax.numpy.issubdtype(dtype, jax.numpy.floating) for dtype in each) for each in dtypes):
             yield equation.primitive.name
         for inner in jax.tree.leaves(dict(equation.params), is_leaf=_is_program):
             if _is_program(inner):
@@ -102,10 +96,6 @@ def _names(program: Jaxpr) -> Iterator[str]:
 
 def _is_program(value: object) -> bool:
     return isinstance(value, Jaxpr | ClosedJaxpr)
-
-
-def _has_real_dtype(variable: Any) -> bool:
-    return bool(jax.numpy.issubdtype(variable.aval.dtype, jax.numpy.floating))
 
 
 MODULES: Final[Mapping[str, ModuleType]] = MappingProxyType({
@@ -136,7 +126,7 @@ def functions() -> Inventory:
         trials,
         title="public functions",
         source=f"{', '.join(MODULES)}, traced to see what comes of them",
-        reached=_Calls(public),
+        reached=partial(_called, public),
     )
 
 
@@ -202,22 +192,19 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, jax.Array) and bool(jax.numpy.issubdtype(value.dtype, jax.numpy.floating))
 
 
-class _Calls:
-    """Finds the public functions that a function calls by their public names and that return a real result."""
+def _called(functions: Mapping[str, Function], function: Function, primals: Sequence[Any]) -> set[str]:
+    """Return the public functions that a function calls by their public names and that return a real result.
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
-        self.functions = functions
-
-    def __call__(self, function: Function, primals: Sequence[Any]) -> set[str]:
-        """Trace a function while wrappers replace the public functions; JAX itself does not call those wrappers."""
-        names: set[str] = set()
-        with ExitStack() as stack:
-            for name, public in self.functions.items():
-                module, _, attribute = name.rpartition(".")
-                stack.callback(setattr, MODULES[module], attribute, public)
-                setattr(MODULES[module], attribute, _noting(public, name, names))
-            jax.make_jaxpr(function)(*primals)
-        return names
+    It is traced while wrappers replace the public functions; JAX itself does not call those wrappers.
+    """
+    names: set[str] = set()
+    with ExitStack() as stack:
+        for name, public in functions.items():
+            module, _, attribute = name.rpartition(".")
+            stack.callback(setattr, MODULES[module], attribute, public)
+            setattr(MODULES[module], attribute, _noting(public, name, names))
+        jax.make_jaxpr(function)(*primals)
+    return names
 
 
 def _noting(function: Function, name: str, names: set[str]) -> Function:

@@ -21,8 +21,9 @@ from torch.overrides import (
     resolve_name,
 )
 
-from refgrad.adapters import RANDOM, Function, FunctionTrial, inventory_of, required, try_out
+from refgrad.adapters import RANDOM, Function, FunctionTrial, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
+from refgrad.native.adapter.registry import Reached
 
 
 def inventories() -> tuple[Inventory, Inventory]:
@@ -49,18 +50,16 @@ Rule = Callable[[str, str], bool]
 def formulas() -> Inventory:
     """Return the names in PyTorch's table of derivatives; a call reaches those whose nodes are in its graph."""
     rows = _rows((files("torchgen") / TABLE).read_text(encoding="utf-8"))
-    apart: dict[str, set[str]] = defaultdict(set)
-    for name, text in rows.items():
-        for reason, holds in RULES.items():
-            if holds(name, text):
-                apart[reason].add(name)
-                break
+    apart = grouped({
+        name: next((reason for reason, holds in RULES.items() if holds(name, text)), None)
+        for name, text in rows.items()
+    })
     return Inventory(
         title="operators with a derivative of their own",
         source="derivatives.yaml, as packaged in torchgen",
-        entries=frozenset(rows) - set().union(*apart.values()),
-        apart={reason: frozenset(names) for reason, names in apart.items()},
-        reached=_Nodes(rows),
+        entries=frozenset(rows).difference(*apart.values()),
+        apart=apart,
+        reached=_by_nodes(rows),
     )
 
 
@@ -113,20 +112,20 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType({
 """Reasons why an entry does not count; the first rule that holds applies."""
 
 
-class _Nodes:
-    """Finds the operators that a call reaches, by the names of the nodes of its graph."""
+def _by_nodes(names: Iterable[str]) -> Reached:
+    """Return a function that calls another one, and returns the operators of the nodes in the graph of its result."""
+    operators = grouped({name: _node(name) for name in names})
 
-    def __init__(self, names: Iterable[str]) -> None:
-        """Form the node names like ``create_op_prefix`` in PyTorch's ``tools/autograd/gen_autograd_functions.py``."""
-        self.names: dict[str, set[str]] = defaultdict(set)
-        for name in names:
-            node = "".join(part.title() for part in name.split("_")) + "Backward"
-            self.names[node.replace("ForwardBackward", "Backward")].add(name)
-
-    def __call__(self, function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
-        """Call a function, and return the operators of the nodes in the graph of its result."""
+    def reached(function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
         nodes = {re.sub(r"\d+(_copy)?$", "", name) for name in node_names(function(*primals))}
-        return {name for node in nodes for name in self.names.get(node, ())}
+        return {name for node in nodes for name in operators.get(node, ())}
+
+    return reached
+
+
+def _node(name: str) -> str:
+    """Return the name of a node like ``create_op_prefix`` in PyTorch's ``tools/autograd/gen_autograd_functions.py``."""
+    return f"{name.title().replace('_', '')}Backward".replace("ForwardBackward", "Backward")
 
 
 MODULES: Final = (torch, torch.functional, torch.nn.functional, torch.linalg, torch.special)

@@ -52,7 +52,8 @@ def grade_engines(
     options = {name: value for name, value in options.items() if value is not None}
     if options.get("name") is not None and len(engines) > 1:
         raise PlanError("--name names one engine")
-    libraries = [_library(engine, options.get("python")) for engine in engines]
+    python = options.get("python") or sys.executable
+    libraries = [LibraryModules.of([engine], None, python) if unknown_engine(engine) else None for engine in engines]
     if save is not None and sum(map(bool, libraries)) != 1:
         raise PlanError("--save takes the adapter of one file or module that has none")
     names = [None if library is None else library.name for library in libraries]
@@ -78,11 +79,6 @@ def grade_engines(
 
         write_pages(options["output"])
     return worst
-
-
-def _library(engine: str, python: str | None) -> LibraryModules | None:
-    """Return the library of a Python file or module that has no adapter; None for an engine that has one."""
-    return LibraryModules.of([engine], None, python or sys.executable) if unknown_engine(engine) else None
 
 
 def _adapted(library: LibraryModules, save: Path | None, options: Mapping[str, Any], before: int) -> GradeOptions:
@@ -166,7 +162,7 @@ def _print_results(plan: Plan, outcome: SessionResult) -> Status:
 
 def _failures(outcome: SessionResult, recorder: SessionRecorder, unfinished: Sequence[str]) -> Iterator[Failure]:
     """Yield the reasons why a run is incomplete."""
-    stopped = outcome.stopped_by
+    stopped = recorder.signals.status
     if recorder.write_error:
         yield Failure(recorder.write_error, Status.BROKEN)
     if unfinished or stopped:

@@ -54,13 +54,12 @@ def displayed(  # noqa: PLR0913 (each is a part of what is shown)
     part = Scenario((*steps, *(kinds.LeaveMode() for _ in range(entered))))
     shown = tuple(reads) or ((last,) if isinstance(last, Read) else ())
 
-    def spelled(each: Apply, _: Scenario) -> str:
-        return spell(each, scenario)
-
     if isinstance(adapter, TapeAdapter):
-        tape = TapeWriter(part, adapter, spelled, nests=True, watch_seeds=watch_seeds)
+        tape = TapeWriter(part, adapter, lambda each, _: spell(each, scenario), nests=True, watch_seeds=watch_seeds)
         return tuple(_on_tape(tape, len(steps), shown))
-    display = _Display(part, adapter, spelled, nests=True, read=_read_leaves(adapter, shown))
+    # all gradients are bound where a target cannot be left out
+    read = frozenset(each.name for each in shown if each.what == "grad") if adapter.syntax.unread else None
+    display = _Display(part, adapter, lambda each, _: spell(each, scenario), nests=True, read=read)
     return tuple(display.program(shown))
 
 
@@ -71,17 +70,16 @@ def _on_tape(writer: TapeWriter, end: int, shown: Sequence[Read]) -> Iterator[St
     """
     steps = writer.scenario.steps
     failing = failing_steps(writer.scenario, writer.adapter.policy)
-    for at, step in enumerate(steps):
-        if at == end:
-            yield from map(writer.look, shown)
+    for at, step in enumerate(steps[:end]):
         if isinstance(step, Read) or _is_only_pushed(step, writer.scenario, shown):
             continue
         group = tuple(writer.step(step))
         if at < end - 1:
             group = tuple(each for each in group if not isinstance(each, Show))
         yield from (Attempt(group),) if at in failing else group
-    if end == len(steps):
-        yield from map(writer.look, shown)
+    yield from map(writer.look, shown)
+    for step in steps[end:]:
+        yield from writer.step(step)
 
 
 def _is_only_pushed(step: Step, scenario: Scenario, shown: Sequence[Read]) -> bool:
@@ -90,11 +88,6 @@ def _is_only_pushed(step: Step, scenario: Scenario, shown: Sequence[Read]) -> bo
         return False
     users = [each for each in scenario.steps if step.name in each.uses and not isinstance(each, Read)]
     return bool(users) and all(isinstance(each, Jvp) for each in users)
-
-
-def _read_leaves(adapter: AnyAdapter, shown: Sequence[Read]) -> frozenset[str] | None:
-    """Return the leaves whose gradients are read. All are bound where a target cannot be left out."""
-    return frozenset(each.name for each in shown if each.what == "grad") if adapter.syntax.unread else None
 
 
 @dataclass(slots=True)

@@ -154,10 +154,9 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
 
     Raises EngineStartError if the engine cannot be started.
     """
-    ours = isolation.python == sys.executable and is_reference_engine(adapter)
     if isolation.in_process and not adapter.runs_here:
         raise EngineStartError(f"engine {adapter.name!r} cannot be started in this process; leave out --in-process")
-    if isolation.in_process or ours:
+    if isolation.in_process or (isolation.python == sys.executable and is_reference_engine(adapter)):
         return Engine(adapter)
     return Engine(adapter, ProcessRunner(adapter, isolation.python, isolation.limits))
 
@@ -171,7 +170,7 @@ def start(adapter: AnyAdapter | str, python: str | None = None) -> Engine:
     """
     found = find_adapter(adapter) if isinstance(adapter, str) else adapter
     here = python is None and found.runs_here
-    return Engine(found) if here else launch(found, Isolation(python=python or sys.executable))
+    return launch(found, Isolation(in_process=here, python=python or sys.executable))
 
 
 def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:

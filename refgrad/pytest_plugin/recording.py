@@ -61,11 +61,6 @@ class Signals:
         """Exit status of a process ended by the signal, as shells report it, or 0 if none was received."""
         return 128 + self.received if self.received else 0
 
-    @property
-    def terminated(self) -> bool:
-        """Return True if a signal other than SIGINT was received. pytest has an exit status of its own for SIGINT."""
-        return self.received not in {0, signal.SIGINT}
-
     def _handle(self, number: int, _: FrameType | None) -> None:
         first = not self.received
         self.received = self.received or number
@@ -161,13 +156,6 @@ class SessionRecorder:
         """Verdicts of this session so far, in the order of the suite."""
         return [self.verdicts[check.id] for check in all_checks() if check.id in self.verdicts]
 
-    @property
-    def unfinished(self) -> list[str]:
-        """Chosen checks that have no verdict, in the order of the suite."""
-        every = [check.id for check in self.plan.checks]
-        chosen = every if self.chosen is None or self.uncollected else self.chosen
-        return [check for check in chosen if check not in self.verdicts]
-
     def give_up(self, message: str) -> None:
         """End the session because the engine cannot be started."""
         self.start_error = message
@@ -230,7 +218,8 @@ class SessionRecorder:
         """Return the exit status that replaces pytest's own, or 0. No check without a verdict must go unnoticed."""
         if session.config.option.collectonly or self.start_error:
             return 0
-        if self.signals.terminated and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        if interrupted and self.signals.received not in {0, signal.SIGINT}:  # pytest has a status for SIGINT
             return self.signals.status
         return BROKEN if self.write_error or self.missing else 0
 
@@ -238,8 +227,11 @@ class SessionRecorder:
         """Return the checks without a verdict: those that were run, and, unless the session was stopped, all chosen."""
         if session.config.option.collectonly:
             return ()
-        stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
-        return list(self.broken) if stopped else self.unfinished
+        if session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END:
+            return list(self.broken)
+        every = [check.id for check in self.plan.checks]
+        chosen = every if self.chosen is None or self.uncollected else self.chosen
+        return [check for check in chosen if check not in self.verdicts]
 
 
 def _complete_junit(config: pytest.Config, start_error: str) -> None:
