@@ -23,7 +23,6 @@ from torch.overrides import (
 
 from refgrad.adapters import RANDOM, Function, FunctionTrial, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
-from refgrad.native.adapter.registry import Reached
 
 
 def inventories() -> tuple[Inventory, Inventory]:
@@ -59,7 +58,7 @@ def formulas() -> Inventory:
         source="derivatives.yaml, as packaged in torchgen",
         entries=frozenset(rows).difference(*apart.values()),
         apart=apart,
-        reached=_by_nodes(rows),
+        reached=partial(_by_nodes, grouped({name: node_of(name) for name in rows})),
     )
 
 
@@ -112,20 +111,15 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType({
 """Reasons why an entry does not count; the first rule that holds applies."""
 
 
-def _by_nodes(names: Iterable[str]) -> Reached:
-    """Return a function that calls another one, and returns the operators of the nodes in the graph of its result."""
-    operators = grouped({name: _node(name) for name in names})
-
-    def reached(function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
-        nodes = {re.sub(r"\d+(_copy)?$", "", name) for name in node_names(function(*primals))}
-        return {name for node in nodes for name in operators.get(node, ())}
-
-    return reached
-
-
-def _node(name: str) -> str:
+def node_of(name: str) -> str:
     """Return the name of a node like ``create_op_prefix`` in PyTorch's ``tools/autograd/gen_autograd_functions.py``."""
     return f"{name.title().replace('_', '')}Backward".replace("ForwardBackward", "Backward")
+
+
+def _by_nodes(names: Mapping[str, frozenset[str]], function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
+    """Call a function, and return the operators of the nodes in the graph of its result."""
+    nodes = {re.sub(r"\d+(_copy)?$", "", name) for name in node_names(function(*primals))}
+    return {name for node in nodes for name in names.get(node, ())}
 
 
 MODULES: Final = (torch, torch.functional, torch.nn.functional, torch.linalg, torch.special)
@@ -173,9 +167,7 @@ def _name(function: Function) -> str | None:
 
 def _is_copy(name: str) -> bool:
     """Return True if PyTorch tags an overload of the function as a view that is copied."""
-    packet = getattr(torch.ops.aten, name.rpartition(".")[2], None)
-    overloads = () if packet is None else packet.overloads()
-    return any(torch.Tag.view_copy in getattr(packet, overload).tags for overload in overloads)
+    return any(torch.Tag.view_copy in overload.tags for overload in _overloads(name.rpartition(".")[2]))
 
 
 def arguments() -> tuple[Any, ...]:
@@ -219,16 +211,14 @@ def _trial(function: Function) -> FunctionTrial:
 
 
 def _answer(function: Function, arguments: Sequence[Any]) -> tuple[object, bool]:
-    results = [_seeded(function, arguments, seed) for seed in (1, 2)]
+    results = []
+    for seed in (1, 2):
+        torch.default_generator.manual_seed(seed)
+        results.append(_real_and_recorded(function(*arguments)))
     numbers = [_numbers(result) for result in results]
     differentiable = results[0] and _goes_back(results[0], arguments)
     description = (frozenset(node_names(results[0])), numbers[0]) if differentiable else None
     return description, numbers[0] != numbers[1]
-
-
-def _seeded(function: Function, arguments: Sequence[Any], seed: int) -> list[torch.Tensor]:
-    torch.default_generator.manual_seed(seed)
-    return _real_and_recorded(function(*arguments))
 
 
 def _real_and_recorded(result: Any) -> list[torch.Tensor]:

@@ -32,6 +32,11 @@ def call(template: str | None, target: str | tuple[str, ...] = (), /, **fields: 
     return Call(template, kept, target, unpack=bool(target))
 
 
+def optional(template: str | None, **fields: Argument) -> Call | None:
+    """Return the call of a template, or None if the adapter does not have it."""
+    return None if template is None else call(template, **fields)
+
+
 def tensor(  # noqa: PLR0913 (each is a field of the template, by name)
     adapter: AnyAdapter,
     target: str | tuple[str, ...] = (),
@@ -70,31 +75,14 @@ def value(adapter: AnyAdapter, x: str) -> Call:
     return call(adapter.value, x=Name(x))
 
 
-def value_dtype(adapter: AnyAdapter, x: str) -> Call | None:
-    """Return the call that gives a tensor's dtype, or None if that is the dtype of its array."""
-    return None if adapter.value_dtype is None else call(adapter.value_dtype, x=Name(x))
-
-
 def gradient(adapter: TapeAdapter, leaf: str) -> Call:
     """Return the call that reads the gradient of a leaf as an array or None."""
     return call(adapter.gradient, leaf=Name(leaf))
 
 
-def gradient_dtype(adapter: TapeAdapter, leaf: str) -> Call | None:
-    """Return the call that gives the dtype of a gradient, or None if that is the dtype of its array."""
-    return None if adapter.gradient_dtype is None else call(adapter.gradient_dtype, leaf=Name(leaf))
-
-
 def backward(adapter: TapeAdapter, output: str, cotangent: Argument = NONE, *, retain_graph: bool = False) -> Call:
     """Return the call that runs backward from an output."""
     return call(adapter.backward, output=Name(output), seed=cotangent, retain_graph=Value(retain_graph))
-
-
-def grad(
-    adapter: TapeAdapter, output: str, leaf: str, target: str | tuple[str, ...] = (), cotangent: Argument = NONE
-) -> Call:
-    """Return the call that gives a gradient which can itself be differentiated."""
-    return call(adapter.grad, target, output=Name(output), leaf=Name(leaf), seed=cotangent)
 
 
 def vjp(adapter: FunctionalAdapter, function: str, primals: Argument, target: tuple[str, ...] = ()) -> Call:

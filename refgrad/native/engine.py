@@ -228,9 +228,7 @@ def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Ob
     """Add to the observation of each backward the seeds so far that have changed; it may only read them."""
     seeds = [step.seed for step in scenario.steps if isinstance(step, Backward | Grad) and step.seed is not None]
     return tuple(
-        replace(each, changed=changed)
-        if (changed := tuple(_changes(each.arrays, seeds)) if isinstance(step, Backward) else ())
-        else each
+        replace(each, changed=tuple(_changes(each.arrays, seeds))) if isinstance(step, Backward) else each
         for step, each in zip(scenario.steps, seen, strict=True)
     )
 

@@ -60,15 +60,10 @@ class Library:
         return adapter if isinstance(adapter, TapeAdapter) else None
 
     @property
-    def functional(self) -> FunctionalAdapter | None:
-        """The adapter of an engine that differentiates functions, or None."""
-        adapter = self.engine.adapter
-        return adapter if isinstance(adapter, FunctionalAdapter) else None
-
-    @property
     def forward_only(self) -> bool:
         """Return True if the engine records nothing, and carries tangents forward for one leaf at a time."""
-        return self.functional is not None and self.functional.forward_only
+        adapter = self.engine.adapter
+        return isinstance(adapter, FunctionalAdapter) and adapter.forward_only
 
     def lacks(self, operators: Iterable[str], features: Iterable[str] = ()) -> str:
         """Return the first operator or feature that the engine lacks, as a report names it, or an empty string.
@@ -139,17 +134,20 @@ class Library:
         """Expression of the seed 1 of a functional engine, for a scalar output."""
         return self.seed("np.array(1.0)", self.engine.adapter.dtype)
 
-    def run(self, text: str, *sizes: int, after: str = "", timed: bool = True) -> list[Observation]:
-        """Run code that defines a function ``attempt``, and call it with each size, or once without one.
+    def run(self, text: str, *given: int | tuple[float, ...], after: str = "", timed: bool = True) -> list[Observation]:
+        """Run code that defines a function ``attempt``, and call it with each size or tuple of arguments, or once.
 
         The observation of each call is returned. If it is ``timed``, it has the processor time that the call took after
         a garbage collection. ``after`` is code that runs at the end.
 
         Raises RaisedError if the engine raises an exception, and EndingError if its runner ends.
         """
-        looks = [(_attempt(size, timed=timed),) for size in sizes or (None,)]
-        tape = self.tape
-        around = None if tape is None or tape.enable_grad is None else call(tape.enable_grad)
+        looks = []
+        for each in given or ((),):
+            arguments = Value(each if isinstance(each, tuple) else (each,))
+            attempt = Call("{attempt}(*{arguments})", {"attempt": Name("attempt"), "arguments": arguments})
+            looks.append((Show("attempt", attempt, "data", timed=timed),))
+        around = None if self.tape is None else calls.optional(self.tape.enable_grad)
         seen = self.engine.run(Program(((Code(text),), *looks, (Code(after),)), around))
         for each in seen:
             if each.ending is not None:
@@ -161,12 +159,6 @@ class Library:
     def shown(self, *parts: str) -> str:
         """Return code as a program that runs without refgrad."""
         return LANGUAGE.whole(self.engine.adapter.setup, "\n".join(parts).strip())
-
-
-def _attempt(size: int | None, *, timed: bool) -> Show:
-    attempt = Call("{attempt}()", {"attempt": Name("attempt")})
-    sized = Call("{attempt}({n})", {"attempt": Name("attempt"), "n": Value(size)})
-    return Show("attempt", attempt if size is None else sized, "data", timed=timed)
 
 
 def function(head: str, lines: Iterable[str]) -> str:

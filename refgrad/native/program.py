@@ -68,8 +68,7 @@ def program_of(
     """
     if isinstance(adapter, TapeAdapter):
         tape = TapeWriter(scenario, adapter, spell, nests, watch_seeds=watch_seeds)
-        around = None if adapter.enable_grad is None else call(adapter.enable_grad)
-        return Program(tuple(tuple(tape.step(step)) for step in scenario.steps), around)
+        return Program(tuple(tuple(tape.step(step)) for step in scenario.steps), calls.optional(adapter.enable_grad))
     functional = FunctionalWriter(scenario, adapter, spell, nests)
     return Program(tuple(tuple(functional.step(step)) for step in scenario.steps))
 
@@ -158,7 +157,8 @@ class Writer:
 
     def value(self, name: str) -> Show:
         """Return the statement that shows a tensor's array."""
-        return Show(f"value of {name}", calls.value(self.adapter, name), dtype=calls.value_dtype(self.adapter, name))
+        dtype = calls.optional(self.adapter.value_dtype, x=Name(name))
+        return Show(f"value of {name}", calls.value(self.adapter, name), dtype=dtype)
 
 
 @dataclass(slots=True)
@@ -192,7 +192,7 @@ class TapeWriter(Writer):
             case Grad(name=name, output=output, leaf=leaf):
                 before, seed = self.seed(step.seed)
                 yield from before
-                yield calls.grad(tape, output, leaf, name, seed)
+                yield call(tape.grad, name, output=Name(output), leaf=Name(leaf), seed=seed)
             case Backward(output=output):
                 yield from self.backward(step, output)
             case kinds.ZeroGrad(name=name):
@@ -261,7 +261,7 @@ class TapeWriter(Writer):
         if what == "value":
             return self.value(name)
         if what == "grad":
-            dtype = calls.gradient_dtype(self.adapter, name)
+            dtype = calls.optional(self.adapter.gradient_dtype, leaf=Name(name))
             return Show(f"gradient of {name}", calls.gradient(self.adapter, name), dtype=dtype)
         if what == "hook":
             return Show(f"what {name} saw", Call("{seen}", {"seen": Name(self.seen[name])}), "arrays")

@@ -9,11 +9,11 @@ from typing import Any, Final
 from refgrad.native import calls
 from refgrad.native.adapter import AnyAdapter, TapeAdapter
 from refgrad.native.engine import Engine
-from refgrad.native.library import LANGUAGE, EndingError, Library, function
+from refgrad.native.library import LANGUAGE, Library, RaisedError, function
 from refgrad.native.observation import Observation, Raised
 from refgrad.native.process import Limits
-from refgrad.native.program import Program, seed_of
-from refgrad.native.statements import Argument, Call, Code, Name, Names, Show, Statement, Value
+from refgrad.native.program import seed_of
+from refgrad.native.statements import Call, Code, Name, Names, Statement, Value
 from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
 
 ATTEMPT: Final = """\
@@ -74,13 +74,9 @@ class Repetition:
 
         There are none if the engine raises an error for a leaf or a seed. Raises EndingError if the runner ends.
         """
-        fields: dict[str, Argument] = {"attempt": Name("attempt"), "rounds": Value(rounds), "seconds": Value(seconds)}
-        look = Show("attempt", Call("{attempt}({rounds}, {seconds})", fields), "data")
-        around = self.engine.program(self.scenarios[0]).around
-        *_, counted = self.engine.run(Program(((Code(self.text),), (look,)), around))
-        if counted.ending is not None:
-            raise EndingError(counted.ending)
-        if counted.error is not None:
+        try:
+            (counted,) = Library(self.engine).run(self.text, (rounds, seconds), timed=False)
+        except RaisedError:
             return [() for _ in self.scenarios]
         pairs = zip(self.scenarios, counted.data, strict=True)
         return [tuple(self._repeated(scenario, *each) for each in found) for scenario, found in pairs]

@@ -95,12 +95,6 @@ class Session:
         self.kept: List[Names] = []
         self.programs = 0
 
-    def set_apart(self) -> None:
-        """Exempt all current objects from garbage collection, which takes 0.1 s to traverse those of PyTorch."""
-        self.apart = hasattr(gc, "freeze")
-        if self.apart:
-            self.collect()
-
     def collect(self) -> None:
         """Collect garbage, so that new objects get the addresses of earlier ones, and a cache by id goes stale."""
         gc.collect()
@@ -563,8 +557,9 @@ class Server:
             for module in hello.get("preload", []):
                 with suppress(Exception):  # another version of the library has no such module
                     __import__(module)
-        if self.apart:
-            self.session.set_apart()
+        if self.apart and hasattr(gc, "freeze"):
+            self.session.apart = True
+            self.session.collect()  # of all current objects; to traverse those of PyTorch takes 0.1 s
         self.limit = sys.getrecursionlimit()  # some libraries raise it when they are imported
         limit_memory(hello.get("memory"))
         modules = [sys.modules["builtins"], gc, io, json, os, sys.modules["json.encoder"], sys.modules["json.decoder"]]
