@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial, wraps
 from types import MappingProxyType, ModuleType
@@ -18,7 +18,7 @@ import jax.scipy.special
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 from jax.interpreters import ad, partial_eval
 
-from refgrad.adapters import Answer, Function, grouped, inventory_of, required, try_out
+from refgrad.adapters import Function, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
 
 
@@ -53,7 +53,7 @@ def primitives() -> Inventory:
         entries=frozenset(known).difference(*apart.values(), *undecided.values()),
         apart=apart,
         undecided=undecided,
-        reached=_primitives_of,
+        reached=lambda function, primals: set(_names(jax.make_jaxpr(function)(*primals).jaxpr)),
     )
 
 
@@ -79,12 +79,8 @@ def _nothing_real(primitive: Primitive) -> str | None:
     return UNCALLED
 
 
-def _primitives_of(function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
-    """Return the primitives with real inputs and real outputs in a function's program, nested programs included."""
-    return set(_names(jax.make_jaxpr(function)(*primals).jaxpr))
-
-
 def _names(program: Jaxpr) -> Iterator[str]:
+    """Yield the primitives with real inputs and real outputs in a program, nested programs included."""
     for equation in program.eqns:
         dtypes = ([x.aval.dtype for x in sides] for sides in (equation.invars, equation.outvars))
         if all(any(jax.numpy.issubdtype(dtype, jax.numpy.floating) for dtype in each) for each in dtypes):
@@ -119,7 +115,7 @@ def functions() -> Inventory:
     with warnings.catch_warnings(action="ignore"):
         public = dict(_public())
         trials = {
-            name: try_out(_traced(function), arguments(), _operands(function), CALLS)
+            name: try_out(partial(_answer, function), arguments(), _operands(function), CALLS)
             for name, function in public.items()
         }
     return inventory_of(
@@ -157,12 +153,11 @@ def arguments() -> tuple[Any, ...]:
     )
 
 
-def _traced(function: Function) -> Answer:
-    return lambda inputs: (_program(function, inputs), False)
+def _answer(function: Function, inputs: Sequence[Any]) -> tuple[str | None, bool]:
+    """Return the program from a call's real arguments to its real results, or None if it is not differentiable.
 
-
-def _program(function: Function, inputs: Sequence[Any]) -> str | None:
-    """Return the program from a call's real arguments to its real results, or None if it is not differentiable."""
+    The second part is False, since nothing in it is random.
+    """
     leaves, tree = jax.tree.flatten(list(inputs))
     moving = [index for index, leaf in enumerate(leaves) if _is_real(leaf)]
 
@@ -175,8 +170,8 @@ def _program(function: Function, inputs: Sequence[Any]) -> str | None:
     program = jax.make_jaxpr(results)(*primals).jaxpr
     needed, used = partial_eval.dce_jaxpr(program, [True] * len(program.outvars))
     if not any(used) or not _goes_back(results, primals):
-        return None
-    return re.sub(r"\bname=\w+", "", str(needed)) if needed.eqns else f"{function!r} does nothing"
+        return None, False
+    return re.sub(r"\bname=\w+", "", str(needed)) if needed.eqns else f"{function!r} does nothing", False
 
 
 def _goes_back(function: Function, primals: Sequence[Any]) -> bool:

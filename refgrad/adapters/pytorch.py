@@ -14,12 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import torch
-from torch.overrides import (
-    TorchFunctionMode,
-    get_overridable_functions,
-    get_testing_overrides,
-    resolve_name,
-)
+from torch.overrides import TorchFunctionMode, get_overridable_functions, get_testing_overrides, resolve_name
 
 from refgrad.adapters import RANDOM, Function, FunctionTrial, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory

@@ -10,24 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from refgrad.lifecycle import Fails, predict
-from refgrad.native import calls
+from refgrad.native import calls, statements
 from refgrad.native.adapter import AnyAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.languages import Language
 from refgrad.native.program import FunctionalWriter, Spell, TapeWriter, needed_results, read_leaves, relevant_leaves
-from refgrad.native.statements import (
-    Argument,
-    Attempt,
-    Call,
-    Enter,
-    Function,
-    Leave,
-    Name,
-    Names,
-    Show,
-    Statement,
-    Value,
-)
+from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
 
 HALVES = frozenset({"float16", "bfloat16"})
@@ -76,7 +64,7 @@ def _on_tape(writer: TapeWriter, end: int, shown: Sequence[Read]) -> Iterator[St
         group = tuple(writer.step(step))
         if at < end - 1:
             group = tuple(each for each in group if not isinstance(each, Show))
-        yield from (Attempt(group),) if at in failing else group
+        yield from (statements.Attempt(group),) if at in failing else group
     yield from map(writer.look, shown)
     for step in steps[end:]:
         yield from writer.step(step)
@@ -125,15 +113,10 @@ class _Display(FunctionalWriter):
         """Return the steps that are needed, in order."""
         steps = self.scenario.steps
         walks = self.walks(shown)
-        names = set[str]()
-        for walk in walks:
-            names |= self.free(walk.output)
-        targets = [each.name for each in shown if each.what == "value"]
         last = steps[-1]
-        if not shown and isinstance(last, Leaf | Apply | Grad | Jvp):
-            targets.append(last.name)
-        for name in targets:
-            names |= self.computed(name)
+        ends = not shown and isinstance(last, Leaf | Apply | Grad | Jvp)
+        targets = [last.name] if ends else [each.name for each in shown if each.what == "value"]
+        names = set[str]().union(*(self.free(walk.output) for walk in walks), *map(self.computed, targets))
         read = {each.name for each in shown if each.what == "grad"}
         return [
             step
@@ -175,10 +158,10 @@ class _Display(FunctionalWriter):
         """Return the backwards that reach the leaves that are read, with all others from the same outputs."""
         walks = [step for step in self.scenario.steps if isinstance(step, Backward)]
         last = self.scenario.steps[-1]
-        outputs = {last.output} if isinstance(last, Backward) and not shown else set[str]()
-        for each in shown:
-            if each.what == "grad":
-                outputs |= {w.output for w in walks if each.name in relevant_leaves(self.scenario, w.output)}
+        read = {each.name for each in shown if each.what == "grad"}
+        outputs = {walk.output for walk in walks if read.intersection(relevant_leaves(self.scenario, walk.output))}
+        if not shown and isinstance(last, Backward):
+            outputs.add(last.output)
         return [walk for walk in walks if walk.output in outputs]
 
     def computed(self, name: str) -> set[str]:
@@ -319,12 +302,12 @@ class _Display(FunctionalWriter):
         named = any("tape" in each.fields for each in watched)
         yield from () if named else watched
         if record is not None:
-            yield Enter(call(record, tape if named else ()))
+            yield statements.Enter(call(record, tape if named else ()))
         yield from watched if named else ()
         for each in self.results(step.output):
             yield from self.within(each)
         if record is not None:
-            yield Leave()
+            yield statements.Leave()
 
 
 def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
@@ -334,22 +317,22 @@ def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
     return frozenset(at for at, due in enumerate(predictions) if isinstance(due, Fails) and at < last)
 
 
-def program_lines(statements: Iterable[Statement], language: Language) -> list[str]:
+def program_lines(program: Iterable[Statement], language: Language) -> list[str]:
     """Return the lines of statements in a language, with the statements of a region nested in it."""
-    return _block(iter(statements), language)[0]
+    return _block(iter(program), language)[0]
 
 
-def _block(statements: Iterator[Statement], language: Language) -> tuple[list[str], bool]:
+def _block(program: Iterator[Statement], language: Language) -> tuple[list[str], bool]:
     """Return the lines up to the end of a region or a program, and True if an error ends the region."""
     lines: list[str] = []
-    for statement in statements:
+    for statement in program:
         match statement:
-            case Enter(region=region):
-                inner, by_error = _block(statements, language)
+            case statements.Enter(region=region):
+                inner, by_error = _block(program, language)
                 lines += language.region(region, inner, by_error=by_error)
-            case Leave(by_error=by_error):
+            case statements.Leave(by_error=by_error):
                 return lines, by_error
-            case Attempt(body=body):
+            case statements.Attempt(body=body):
                 lines += language.caught(program_lines(body, language))
             case _:
                 lines += language.lines(statement)

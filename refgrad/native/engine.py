@@ -119,25 +119,19 @@ class Engine:
 
     def read(self, program: Program, shown: Shown) -> tuple[Observation, ...]:
         """Return the observations of a program, with errors marked that mean unsupported according to the adapter."""
-        seen = _read(program, shown)
+        if isinstance(shown, Ending):
+            seen = [Observation() for _ in program.groups]
+            if seen:
+                seen[min(max(shown.step, 1), len(seen)) - 1] = Observation(ending=shown)
+            return tuple(seen)
         if not self.adapter.refusals:
-            return seen
-        return tuple(each if each.error is None else replace(each, error=self.told(each.error)) for each in seen)
+            return shown
+        return tuple(each if each.error is None else replace(each, error=self.told(each.error)) for each in shown)
 
     def told(self, error: Raised) -> Raised:
         """Return an error, marked as unsupported if the adapter declares it so."""
         refused = not error.is_refusal and self.adapter.refuses(error.text)
         return replace(error, bases=(*error.bases, REFUSAL)) if refused else error
-
-
-def _read(program: Program, shown: Shown) -> tuple[Observation, ...]:
-    """Return the observations of a program; that of the step in which the runner ended says how."""
-    if not isinstance(shown, Ending):
-        return shown
-    seen = [Observation() for _ in program.groups]
-    if seen:
-        seen[min(max(shown.step, 1), len(seen)) - 1] = Observation(ending=shown)
-    return tuple(seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

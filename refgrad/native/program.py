@@ -9,26 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from refgrad.interpreter import Float64, evaluate, native
-from refgrad.native import calls
+from refgrad.native import calls, statements
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
-from refgrad.native.statements import (
-    Argument,
-    Call,
-    Delete,
-    Enter,
-    Function,
-    Lambda,
-    Leave,
-    Name,
-    Names,
-    Show,
-    Statement,
-    Value,
-    Wire,
-    call_wire,
-    statement_wire,
-)
+from refgrad.native.statements import Argument, Call, Name, Names, Show, Statement, Value
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
 from refgrad.scenario.rewrite import floating_dtypes, needed, promoted
 
@@ -50,11 +34,11 @@ class Program:
     around: Call | None = None
     keep: bool = False
 
-    def wire(self) -> Wire:
+    def wire(self) -> statements.Wire:
         """Return the JSON form that is sent to a runner."""
-        steps = [[statement_wire(statement) for statement in group] for group in self.groups]
-        told: Wire = {"around": None if self.around is None else call_wire(self.around), "steps": steps}
-        return told | {"keep": True} if self.keep else told
+        around = None if self.around is None else statements.call_wire(self.around)
+        steps = [list(map(statements.statement_wire, group)) for group in self.groups]
+        return {"around": around, "steps": steps, **({"keep": True} if self.keep else {})}
 
 
 def program_of(
@@ -84,7 +68,7 @@ class Writer:
     taken: set[str] = field(default_factory=set)
     nestable: frozenset[str] = field(init=False)
     waiting: dict[str, Call] = field(default_factory=dict)
-    deleted: list[Delete] = field(default_factory=list)
+    deleted: list[statements.Delete] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.taken |= self.scenario.definitions.keys()
@@ -117,10 +101,10 @@ class Writer:
         else:
             yield made
 
-    def delete(self, name: str) -> Iterator[Delete]:
+    def delete(self, name: str) -> Iterator[statements.Delete]:
         """Yield the deletions of variables, once no result waits to be nested."""
         if name not in self.nestable:
-            self.deleted.append(Delete(name))
+            self.deleted.append(statements.Delete(name))
         if not self.waiting:
             yield from self.deleted
             self.deleted.clear()
@@ -130,10 +114,10 @@ class Writer:
         if isinstance(step, Apply):
             yield from self.made(step)
 
-    def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
+    def function(self, name: str, parameters: tuple[str, ...], output: str) -> statements.Function:
         """Return the forward part up to an output as a function of some leaves."""
         results = needed_results(self.scenario, output)
-        return Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
+        return statements.Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
 
     def jvp(self, step: Jvp) -> Iterator[Statement]:
         """Yield the statements that push tangents forward."""
@@ -200,12 +184,12 @@ class TapeWriter(Writer):
             case kinds.Detach(name=name, source=source):
                 yield call(tape.detach, name, x=Name(source))
             case kinds.EnterMode(mode=mode):
-                yield Enter(call(tape.no_grad if mode == "no_grad" else tape.enable_grad))
+                yield statements.Enter(call(tape.no_grad if mode == "no_grad" else tape.enable_grad))
             case kinds.LeaveMode(by_error=by_error):
-                yield Leave(by_error)
+                yield statements.Leave(by_error)
             case kinds.RequireGrad(name=name) | kinds.StopRequiringGrad(name=name):
-                wanted = isinstance(step, kinds.RequireGrad)
-                yield call(tape.set_requires_grad, x=Name(name), requires_grad=Value(wanted))
+                required = Value(isinstance(step, kinds.RequireGrad))
+                yield call(tape.set_requires_grad, x=Name(name), requires_grad=required)
             case kinds.DeleteName(name=name):
                 yield from self.delete(name)
             case kinds.Write():
@@ -245,7 +229,7 @@ class TapeWriter(Writer):
         if step.factor is not None:
             fields |= {"gradient": Name("gradient"), "factor": Value(step.factor), "product": self.product(step.factor)}
         body = call(syntax.recording if step.factor is None else syntax.replacing, **fields)
-        yield call(self.adapter.hook, step.name, x=Name(step.tensor), function=Lambda(("gradient",), body))
+        yield call(self.adapter.hook, step.name, x=Name(step.tensor), function=statements.Lambda(("gradient",), body))
 
     def product(self, factor: float) -> Call:
         """Return the call that multiplies a gradient by a factor, with the engine's own ``multiply``."""

@@ -149,13 +149,6 @@ class Suite(pytest.Collector):
 
     engine: EngineSession
 
-    @classmethod
-    def of(cls, session: pytest.Session, engine: EngineSession) -> Suite:
-        """Return the suite of a session."""
-        suite: Suite = cls.from_parent(session, name=SUITE, nodeid=SUITE)
-        suite.engine = engine
-        return suite
-
     def collect(self) -> Iterator[CheckItem]:
         """Yield one item for each check, in the order of a report."""
         for check in self.engine.plan.checks:

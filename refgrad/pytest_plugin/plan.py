@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 from collections.abc import Mapping
@@ -29,11 +30,6 @@ from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.report.document import describe_engine, document_path
 from refgrad.report.findings import Script
 
-try:
-    import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, slots=True)
 class Lock:
@@ -49,8 +45,7 @@ class Lock:
         while True:
             file = FileIO(path, "a")
             try:
-                if fcntl is not None:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_at(file, path):
                     return cls(path, file)
             except BlockingIOError:

@@ -17,7 +17,7 @@ from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.adapter.registry import adapter_of
 from refgrad.pytest_plugin import GradeOptions
-from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Running, Suite
+from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, CheckItem, EngineSession, Running, Suite
 from refgrad.pytest_plugin.plan import Lock, Plan
 from refgrad.pytest_plugin.recording import CANNOT_START, Narrator, SessionRecorder, Signals, write_junit_error
 from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision
@@ -105,7 +105,8 @@ class Conformance:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Collect the suite, before options such as -k select among the items."""
-        suite = Suite.of(session, self.engine)
+        suite: Suite = Suite.from_parent(session, name=SUITE, nodeid=SUITE)
+        suite.engine = self.engine
         report = session.ihook.pytest_make_collect_report(collector=suite)
         items.extend(report.result)
         session.ihook.pytest_collectreport(report=report)

@@ -21,21 +21,8 @@ from types import MappingProxyType
 from typing import ClassVar, Final
 
 from refgrad.documents import LONGEST_PROBLEM
-from refgrad.native import runners
-from refgrad.native.statements import (
-    LONGEST_TEMPLATE,
-    Argument,
-    Call,
-    Delete,
-    Expression,
-    Function,
-    Lambda,
-    Name,
-    Names,
-    Show,
-    Statement,
-    Value,
-)
+from refgrad.native import runners, statements
+from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
 from refgrad.scenario import Constant
 
 
@@ -57,9 +44,9 @@ class Template:
         is not a name. Conversions and formats are not allowed: a format could fill memory, and languages other than
         Python have neither.
         """
-        if len(self.text) > LONGEST_TEMPLATE:
+        if len(self.text) > statements.LONGEST_TEMPLATE:
             shown = self.text[:LONGEST_PROBLEM]
-            raise TemplateError(f"template {shown!r}...: it has more than {LONGEST_TEMPLATE:,} characters")
+            raise TemplateError(f"template {shown!r}...: it has more than {statements.LONGEST_TEMPLATE:,} characters")
         try:
             parsed = [part for part in string.Formatter().parse(self.text) if part[1] is not None]
         except ValueError as error:
@@ -190,7 +177,7 @@ class Language:
                 yield self.showing.format(shown=self.called(statement.call), what=statement.what)
             case Function():
                 yield from self.defined(statement)
-            case Delete(name=name):
+            case statements.Delete(name=name):
                 yield self.deleting.format(name=name)
             case _:
                 raise TypeError(f"{type(statement).__name__} is no statement of the runner of {type(self).__name__}")
@@ -297,9 +284,9 @@ class Language:
                 return self.array(argument)
             case Call():
                 return self.called(argument)
-            case Expression(text=text):
+            case statements.Expression(text=text):
                 return text
-            case Lambda(parameters=parameters, body=body):
+            case statements.Lambda(parameters=parameters, body=body):
                 if not self.anonymous:
                     raise TypeError(f"the runner of {type(self).__name__} has no function of {', '.join(parameters)}")
                 return self.anonymous.format(parameters=", ".join(parameters), body=self.called(body))
@@ -315,7 +302,7 @@ def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
 
 def _is_atom(argument: Argument, text: str) -> bool:
     """Return True if an expression can be an operand of any operator without parentheses."""
-    if isinstance(argument, Name | Names | Constant | Expression):
+    if isinstance(argument, Name | Names | Constant | statements.Expression):
         return True
     return isinstance(argument, Value) and not text.startswith("-")
 

@@ -124,9 +124,7 @@ class Session:
             if self.forget is not None and self.programs % REMEMBERED == 0:
                 self.evaluate(self.forget, {})
             if program.get("around") is not None:
-                region = self.call(program["around"], names)
-                region.__enter__()
-                regions.append(region)
+                self.execute({"enter": program["around"]}, names, regions)
         except self.caught as error:
             return [raised(error)] + [{} for _ in program["steps"][1:]]
         self.kept = [*self.kept, names] if program.get("keep") else []
