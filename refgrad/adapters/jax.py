@@ -95,11 +95,7 @@ def _is_program(value: object) -> bool:
 
 
 MODULES: Final[Mapping[str, ModuleType]] = MappingProxyType({
-    "jax.numpy": jax.numpy,
-    "jax.numpy.linalg": jax.numpy.linalg,
-    "jax.nn": jax.nn,
-    "jax.scipy.special": jax.scipy.special,
-    "jax.scipy.linalg": jax.scipy.linalg,
+    module.__name__: module for module in (jax.numpy, jax.numpy.linalg, jax.nn, jax.scipy.special, jax.scipy.linalg)
 })
 
 CALLS: Final = 64

@@ -200,11 +200,6 @@ class ProcessRunner:
             self.stop()
         return True
 
-    @property
-    def pid(self) -> int | None:
-        """ID of the process that runs programs, or None."""
-        return None if self._process is None else self._process.pid or None
-
     def stop(self) -> None:
         """Stop the process, if there is one."""
         process, self._process = self._process, None

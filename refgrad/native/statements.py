@@ -250,10 +250,6 @@ def _argument_of(row: Wire) -> Argument:
     return _ARGUMENTS[kind](value)
 
 
-def _constant_of(row: Wire) -> Constant:
-    return Constant(row["dtype"], tuple(row["shape"]), b64decode(row["data"], validate=True))
-
-
 _STATEMENTS: Final[Mapping[str, Callable[[Any], Statement]]] = MappingProxyType({
     "call": call_of,
     "show": _show_of,
@@ -270,7 +266,7 @@ _ARGUMENTS: Final[Mapping[str, Callable[[Any], Argument]]] = MappingProxyType({
     "name": lambda name: Name(_named(name)),
     "names": lambda names: Names(tuple(map(_named, names))),
     "value": lambda value: Value(literal(value)),
-    "array": _constant_of,
+    "array": lambda row: Constant(row["dtype"], tuple(row["shape"]), b64decode(row["data"], validate=True)),
     "call": call_of,
     "lambda": lambda row: Lambda(tuple(map(_named, row["parameters"])), call_of(row["body"])),
 })

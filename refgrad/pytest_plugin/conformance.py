@@ -171,7 +171,7 @@ class CheckItem(pytest.Item):
             if hasattr(self.config, "workerinput"):  # users stop the controller: this comes from the engine
                 raise RuntimeError("the check was interrupted") from error
             raise
-        self._attach(verdict)
+        self.user_properties.append(as_property(verdict))
         objection = self._known.objection(verdict)
         if objection or self._fails(verdict):
             raise CheckFailedError(self.engine.plan.script(verdict), objection=objection)
@@ -191,7 +191,7 @@ class CheckItem(pytest.Item):
         while verdict.cause and verdict.cause not in selected:
             selected.add(verdict.cause)
             verdict = self.engine.verdict(check_named(verdict.cause))
-            self._attach(verdict)
+            self.user_properties.append(as_property(verdict))
             if self._fails(verdict):
                 raise CheckFailedError(self.engine.plan.script(verdict), self.check.id)
 
@@ -202,9 +202,6 @@ class CheckItem(pytest.Item):
     def _fails(self, verdict: Verdict) -> bool:
         """Return True if a verdict fails the session."""
         return verdict.failed and verdict.level == "MUST" and not self._known.reason_to_accept(verdict)
-
-    def _attach(self, verdict: Verdict) -> None:
-        self.user_properties.append(as_property(verdict))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the text of the verdict, not a traceback; for other errors, a traceback without frames of pytest."""

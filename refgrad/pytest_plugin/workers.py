@@ -221,9 +221,8 @@ def popen_of(node: Any) -> subprocess.Popen[bytes] | None:
 def is_stopped(pid: int) -> bool:
     """Return True if a process is stopped by a signal; False if the system does not provide its state."""
     try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] == "T"
-        )
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        return status.rpartition(")")[2].split()[0] == "T"
     except (OSError, IndexError):
         return False
 

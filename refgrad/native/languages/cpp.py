@@ -38,7 +38,6 @@ class Cpp(Language):
         "  return 1;",
         "}}",
     )
-    along = "{shown} * {direction[0]}"
     list_form = "{{{}}}"
     function_lines = (
         ("auto {name} = [&](const std::vector<Tensor>& primals) -> Tensor {{",),

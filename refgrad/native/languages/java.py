@@ -41,7 +41,6 @@ class Java(Language):
         '    throw new AssertionError("{what} is " + got + ", but it should be {right}");',
         "}}",
     )
-    along = "{shown} * {direction[0]}"
     list_form = "List.of({})"
     function_lines = (("Program {name} = primals_of_{name} -> {{",), ("    return {result};", "}};"))
     taking = "var {parameter} = primals_of_{name}.get({index});"

@@ -150,8 +150,8 @@ class Language:
     """Conditions on a variable ``got`` with the bounds ``{low}`` and ``{high}``, by the kind of condition."""
     assertion: ClassVar[tuple[str, ...]] = ()
     """Lines that bind ``got`` to ``{shown}`` and fail unless it meets a condition ``{test}``."""
-    along: ClassVar[str] = ""
-    """Directional derivative of a gradient ``{shown}`` along ``{direction}``, a list of numbers."""
+    along: ClassVar[str] = "{shown} * {direction[0]}"
+    """Directional derivative of a gradient ``{shown}`` along ``{direction}``, a list of numbers; of one in languages of scalars."""
 
     def command(self, python: str = sys.executable) -> list[str]:
         """Return the command that starts the runner; ``python`` is the interpreter for engines in Python."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from refgrad.documents import LONGEST_PROBLEM
 from refgrad.errors import shortened
-from refgrad.native.languages.language import Language, Template, TemplateError, indented, package_version
+from refgrad.native.languages.language import Language, Template, TemplateError, comparisons, indented, package_version
 from refgrad.native.runners.python_runner import lambda_source
 from refgrad.native.statements import Call, Code, Name, Show, Statement, Walk
 from refgrad.scenario import Constant
@@ -41,13 +41,10 @@ class Python(Language):
     definition = re.compile(r"def (\w+)")
     standalone = ("{python}", "-c", "{text}")
     conditions = MappingProxyType({
-        "nan": "math.isnan(got)",
-        "same": "got == {low}",
+        **comparisons("math.isnan", "abs"),
         "between": "{low} <= got <= {high}",
         "inside": "{low} < got < {high}",
-        "small": "abs(got) < {high}",
         "close": "math.isclose(got, {low}, rel_tol={high})",
-        "near": "abs(got - {low}) < {high}",
     })
     handler = (("try:",), ("except Exception as error:", '    print(f"{type(error).__name__}: {error}")'))
 

@@ -34,7 +34,6 @@ class R(Language):
         '  stop("AssertionError: {what} is ", got, ", but it should be {right}", call. = FALSE)',
         "}}",
     )
-    along = "{shown} * {direction[0]}"
     list_form = "list({})"
     function_lines = (("{name} <- function(primals) {{",), ("  {result}", "}}"))
     taking = "{parameter} <- primals[[{index}]]"

@@ -25,6 +25,7 @@ class Unprinted(Language):
     handler = (("try",), ("and go on after an error",))
     function_lines = (("function {name} of {parameters}",), ("    result {result}",))
     indentation = "    "
+    along = ""
 
     def parts(self, call: Call) -> Iterable[str]:
         """Return the part of a result that each target takes, by its number."""

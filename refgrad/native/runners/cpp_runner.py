@@ -196,5 +196,4 @@ class CompiledServer(python_runner.Server):
 
 
 if __name__ == "__main__":
-    python_runner.Server = CompiledServer  # type: ignore[misc]
-    python_runner.main()
+    python_runner.main(CompiledServer)

@@ -608,18 +608,12 @@ def survives_a_fork() -> bool:
         threads = len(os.listdir("/proc/self/task"))
     except OSError:  # not Linux
         return False
+    for descriptor in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # it has been closed
+            if os.readlink("/proc/self/fd/" + descriptor).startswith(GPUS):
+                return False
     of_blas = copies * (len(os.sched_getaffinity(0)) - 1)
-    return (
-        threads <= 1 + of_blas and threading.active_count() == 1 and not any(map(is_a_gpu, os.listdir("/proc/self/fd")))
-    )
-
-
-def is_a_gpu(descriptor: str) -> bool:
-    """Return True if an open file is a GPU."""
-    try:
-        return os.readlink("/proc/self/fd/" + descriptor).startswith(GPUS)
-    except OSError:  # it has been closed
-        return False
+    return threads <= 1 + of_blas and threading.active_count() == 1
 
 
 def limit_memory(allowed: int | None) -> None:
@@ -644,7 +638,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def main() -> None:
+def main(server: Type[Server] = Server) -> None:
     """Serve requests. The pipe of answers is moved to a descriptor that the engine does not print to."""
     parent = os.getppid()
     die_with_parent()
@@ -663,7 +657,7 @@ def main() -> None:
 
         marks = mmap.mmap(int(sys.argv[1]), 0)
         os.close(int(sys.argv[1]))
-    Server(requests, answers, marks, apart=True).serve()
+    server(requests, answers, marks, apart=True).serve()
     answers.flush()
     os._exit(0)
 
