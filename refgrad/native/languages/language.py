@@ -151,7 +151,7 @@ class Language:
     assertion: ClassVar[tuple[str, ...]] = ()
     """Lines that bind ``got`` to ``{shown}`` and fail unless it meets a condition ``{test}``."""
     along: ClassVar[str] = "{shown} * {direction[0]}"
-    """Directional derivative of a gradient ``{shown}`` along ``{direction}``, a list of numbers; of one in languages of scalars."""
+    """Directional derivative of a gradient ``{shown}`` along ``{direction}``, a list of numbers, here of one."""
 
     def command(self, python: str = sys.executable) -> list[str]:
         """Return the command that starts the runner; ``python`` is the interpreter for engines in Python."""
