@@ -56,15 +56,13 @@ def grade_engines(
     libraries = [LibraryModules.of([engine], None, python) if unknown_engine(engine) else None for engine in engines]
     if save is not None and sum(map(bool, libraries)) != 1:
         raise PlanError("--save takes the adapter of one file or module that has none")
-    names = [None if library is None else library.name for library in libraries]
-    plans = [
-        Plan.of(
-            GradeOptions(engine=engine, **options)
-            if library is None
-            else _adapted(library, save, options, names[:number].count(library.name))
-        )
-        for number, (engine, library) in enumerate(zip(engines, libraries, strict=True))
-    ]
+    plans, names = list[Plan](), Counter[str]()
+    for engine, library in zip(engines, libraries, strict=True):
+        if library is None:
+            plans.append(Plan.of(GradeOptions(engine=engine, **options)))
+        else:
+            plans.append(Plan.of(_adapted(library, save, options, names[library.name])))
+            names[library.name] += 1
     plans = _apart(plans)
     for plan in plans:
         _refuse_what_cannot_be_done(plan)
@@ -135,7 +133,7 @@ def _grade(plan: Plan, workers: int) -> Status:
 def _print_results(plan: Plan, outcome: SessionResult) -> Status:
     """Print the results and the reasons why the run is incomplete, and return the worst status of these."""
     recorder = outcome.recorder
-    if outcome.refused:
+    if outcome.code == pytest.ExitCode.USAGE_ERROR and (recorder is None or not recorder.begun):  # pytest says why
         return Status.WRONG_USAGE
     if recorder is None:
         click.echo(plain_text(outcome.output, CHARACTERS["output"]), err=True)

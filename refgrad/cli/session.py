@@ -46,11 +46,6 @@ class SessionResult:
     code: int
     output: str
 
-    @property
-    def refused(self) -> bool:
-        """Return True if the session did not begin because of invalid arguments; pytest has printed why on stderr."""
-        return self.code == pytest.ExitCode.USAGE_ERROR and (self.recorder is None or not self.recorder.begun)
-
 
 class VerdictListener:
     """A pytest plugin that reports every verdict as it arrives, and keeps the recorder of the session."""

@@ -91,7 +91,7 @@ class _Display(FunctionalWriter):
     tapes: dict[str, str] = field(default_factory=dict)
     shows: bool = False
     carrying: str = ""
-    """Leaf that carries its derivative forward."""
+    """Leaf that carries its derivative forward, empty if more is shown than one first derivative."""
     direct: dict[str, Call] = field(default_factory=dict)
     """Gradients that are shown where they are computed, and bound to no variable."""
 
@@ -100,8 +100,9 @@ class _Display(FunctionalWriter):
         kept, self.shows = self.kept(shown), bool(shown)
         walks = [step.output for step in kept if isinstance(step, Backward)]
         self.repeated = frozenset(output for output in walks if walks.count(output) > 1)
-        if self.adapter.display_leaf is not None:
-            self.carrying = self.forward_leaf(kept, shown)
+        if self.adapter.display_leaf is not None and len(walks) == 1 and len(shown) <= 1 and self.first_order:
+            leaves = [each.name for each in shown] or relevant_leaves(self.scenario, walks[0])
+            self.carrying = leaves[0]
         for step in kept:
             made = list(self.step(step))
             yield from (*self.hoisted, *made)
@@ -125,14 +126,6 @@ class _Display(FunctionalWriter):
             or (isinstance(step, Backward) and step in walks)
             or (isinstance(step, ZeroGrad) and step.name in read)
         ]
-
-    def forward_leaf(self, kept: Sequence[Step], shown: Sequence[Read]) -> str:
-        """Return the leaf whose derivative is carried forward, empty if more is shown than one first derivative."""
-        walks = [step for step in kept if isinstance(step, Backward)]
-        if len(walks) != 1 or len(shown) > 1 or not self.first_order:
-            return ""
-        leaves = [each.name for each in shown] or relevant_leaves(self.scenario, walks[0].output)
-        return leaves[0]
 
     def step(self, step: Step) -> Iterator[Statement]:
         adapter = self.adapter

@@ -85,9 +85,9 @@ class Repetition:
         if shown and isinstance(shown[0], str):
             kind, message, bases = shown
             return Repeated(seen, error=self.engine.told(Raised(kind, message, tuple(bases))))
-        arrays = iter(shown)
-        observed = (_observed(next(arrays)) if isinstance(step, Read) else Observation() for step in scenario.steps)
-        return Repeated(seen, tuple(observed))
+        read = iter(shown)
+        arrays = [next(read) if isinstance(step, Read) else None for step in scenario.steps]
+        return Repeated(seen, tuple(Observation(x, dtype="" if x is None else x.dtype.name) for x in arrays))
 
     def printed(self, rounds: int) -> str:
         """Return a program that runs the scenarios ``rounds`` times and prints how often each gave which result."""
@@ -149,10 +149,6 @@ def _shown(scenario: Scenario, adapter: AnyAdapter, gradients: Mapping[str, Call
     reads = [step for step in scenario.steps if isinstance(step, Read)]
     looks = (gradients[each.name] if each.what == "grad" else calls.value(adapter, each.name) for each in reads)
     return f"[{', '.join(map(LANGUAGE.called, looks))}]"
-
-
-def _observed(array: Any) -> Observation:
-    return Observation() if array is None else Observation(array, dtype=array.dtype.name)
 
 
 def plain(scenario: Scenario) -> Scenario:

@@ -176,8 +176,8 @@ class WorkerSupervision:
 
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Run a check again in which a worker died. After too many deaths its verdict is ``crashed``."""
-        checks = {check.id: check for check in self.recorder.plan.checks}
-        check = checks.get(crashitem.removeprefix(f"{SUITE}::"))
+        name = crashitem.removeprefix(f"{SUITE}::")
+        check = next((check for check in self.recorder.plan.checks if check.id == name), None)
         if check is None:
             return
         self._deaths[check.id] += 1
