@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from refgrad.interpreter import keywords
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.languages.language import Template
 from refgrad.native.statements import Argument, Call, Name, Names, Value
-from refgrad.operators import Operator, operator_table
+from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Constant
 
 NONE = Value(None)
@@ -99,12 +100,7 @@ def application(step: Apply, spelling: str) -> Call:
     """Return the call by which a step applies its operator."""
     operator = operator_table()[step.operator]
     attributes = {name: Value(value) for name, value in operator.bind(keywords(step)).items()}
-    return call(spelling, step.name, **operands(operator, step.arguments), **attributes)
-
-
-def operands(operator: Operator, names: tuple[str, ...]) -> dict[str, Argument]:
-    """Return the operands as fields of the operator's template."""
-    first = operator.arguments[0]
-    if first.variadic:
-        return {first.name: Names(names)}
-    return dict(zip(operator.argument_names, map(Name, names), strict=True))
+    variadic = operator.arguments[0].variadic
+    operands: Iterable[Argument] = [Names(step.arguments)] if variadic else map(Name, step.arguments)
+    fields = dict(zip(operator.argument_names, operands, strict=True))
+    return call(spelling, step.name, **fields, **attributes)

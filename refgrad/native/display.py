@@ -115,8 +115,9 @@ class _Display(FunctionalWriter):
         steps = self.scenario.steps
         walks = self.walks(shown)
         last = steps[-1]
-        ends = not shown and isinstance(last, Leaf | Apply | Grad | Jvp)
-        targets = [last.name] if ends else [each.name for each in shown if each.what == "value"]
+        targets = [each.name for each in shown if each.what == "value"]
+        if not shown and isinstance(last, Leaf | Apply | Grad | Jvp):
+            targets.append(last.name)
         names = set[str]().union(*(self.free(walk.output) for walk in walks), *map(self.computed, targets))
         read = {each.name for each in shown if each.what == "grad"}
         return [

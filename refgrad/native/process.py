@@ -137,8 +137,8 @@ class RunnerProcess:
     _lifeline: int = field(init=False)
     _marks: mmap.mmap = field(init=False)
     _pipes: list[IO[bytes]] = field(init=False)
-    _input: int = field(init=False)
-    _output: int = field(init=False)
+    _input: IO[bytes] = field(init=False)
+    _output: IO[bytes] = field(init=False)
     _selector: selectors.BaseSelector = field(init=False)
     _writable: selectors.BaseSelector = field(init=False)
     _stderr: bytearray = field(default_factory=bytearray, init=False)
@@ -163,13 +163,13 @@ class RunnerProcess:
             )
         os.close(lifeline)
         self._pipes = [pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe]
-        self._input, self._output, errors = (pipe.fileno() for pipe in self._pipes)
+        self._input, self._output, errors = self._pipes
         self._selector, self._writable = selectors.DefaultSelector(), selectors.DefaultSelector()
         self._writable.register(self._input, selectors.EVENT_WRITE)
         for pipe in (self._output, errors):
             self._selector.register(pipe, selectors.EVENT_READ)
-        for pipe in (self._input, self._output, errors):
-            os.set_blocking(pipe, False)
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
 
     @property
     def pid(self) -> int:
@@ -215,7 +215,7 @@ class RunnerProcess:
         view = memoryview(data)
         while view:
             try:
-                view = view[os.write(self._input, view) :]
+                view = view[os.write(self._input.fileno(), view) :]
             except BlockingIOError:
                 self._writable.select(0.01)
                 self._read(wait=0.0)
@@ -263,7 +263,7 @@ class RunnerProcess:
                 data = os.read(key.fd, 1 << 20)
             except BlockingIOError:
                 continue
-            if key.fd == self._output:
+            if key.fd == self._output.fileno():
                 if not data:
                     return False
                 self._pending += data
@@ -346,7 +346,7 @@ class RunnerProcess:
         if self.ended:
             return
         with suppress(OSError):
-            os.write(self._input, b'{"stop": true}\n')
+            os.write(self._input.fileno(), b'{"stop": true}\n')
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=1.0)
         self.kill()

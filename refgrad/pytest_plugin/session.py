@@ -19,7 +19,7 @@ from refgrad.native.adapter.registry import adapter_of
 from refgrad.pytest_plugin import GradeOptions
 from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, CheckItem, EngineSession, Running, Suite
 from refgrad.pytest_plugin.plan import Lock, Plan
-from refgrad.pytest_plugin.recording import CANNOT_START, Narrator, SessionRecorder, Signals, write_junit_error
+from refgrad.pytest_plugin.recording import CANNOT_START, SessionRecorder, Signals, write_junit_error
 from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision
 
 RECORDER = "refgrad-recorder"
@@ -52,7 +52,6 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
     recorder = SessionRecorder(plan, known, signals)
     config.pluginmanager.register(recorder, RECORDER)
     config.pluginmanager.register(Conformance(EngineSession(plan, known)), "refgrad-conformance")
-    config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
     if config.pluginmanager.has_plugin("xdist"):
         shared = _shared_file(config, lock)
         config.pluginmanager.register(WorkerSupervision(recorder, str(shared)), "refgrad-workers")

@@ -237,10 +237,10 @@ class Session:
             return {"none": True}
         if show.get("timed"):
             result, seconds = self.timed(show["call"], names)
-            return dict(self.shown(result, show, names), seconds=seconds)
-        return self.shown(self.call(show["call"], names), show, names)
+            return dict(self.answer_for(result, show, names), seconds=seconds)
+        return self.answer_for(self.call(show["call"], names), show, names)
 
-    def shown(self, result: Any, show: Json, names: Names) -> Json:
+    def answer_for(self, result: Any, show: Json, names: Names) -> Json:
         """Return the answer for a result, with the dtype of an array as the engine reports it."""
         if show["form"] == "arrays":
             return {"arrays": list(map(encoded, result))}
