@@ -19,8 +19,7 @@ from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Verdict, merged
 from refgrad.grading.reliance import MEETINGS
-from refgrad.native.adapter import TapeAdapter
-from refgrad.native.adapter.fields import STATEFUL_FEATURES
+from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
