@@ -143,8 +143,8 @@ class Library:
         Raises RaisedError if the engine raises an exception, and EndingError if its runner ends.
         """
         looks = []
-        for each in given or ((),):
-            arguments = Value(each if isinstance(each, tuple) else (each,))
+        for size in given or ((),):
+            arguments = Value(size if isinstance(size, tuple) else (size,))
             attempt = Call("{attempt}(*{arguments})", {"attempt": Name("attempt"), "arguments": arguments})
             looks.append((Show("attempt", attempt, "data", timed=timed),))
         around = None if self.tape is None else calls.optional(self.tape.enable_grad)
