@@ -38,6 +38,15 @@ class FunctionTrial:
     results: tuple[object, ...] = ()
 
 
+def grouped(reasons: Mapping[str, str | None]) -> Mapping[str, frozenset[str]]:
+    """Return names by the reason why they do not count; names without one are left out."""
+    groups = defaultdict[str, set[str]](set)
+    for name, reason in reasons.items():
+        if reason is not None:
+            groups[reason].add(name)
+    return {reason: frozenset(names) for reason, names in groups.items()}
+
+
 def inventory_of(trials: Mapping[str, FunctionTrial], **fields: Any) -> Inventory:
     """Return the inventory of functions that were tried, with further fields."""
     synonyms, unshown = defaultdict[object, set[str]](set), defaultdict[str, set[str]](set)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import wraps
+from functools import partial, wraps
 from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ import jax.scipy.special
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 from jax.interpreters import ad, partial_eval
 
-from refgrad.adapters import Answer, Function, inventory_of, required, try_out
+from refgrad.adapters import Function, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
 
 
@@ -43,25 +42,19 @@ UNCALLED: Final = "of derivative zero, and real numbers alone are no arguments f
 def primitives() -> Inventory:
     """Return the primitives of JAX; a call reaches those in the program that JAX traces of it."""
     known = {primitive.name: primitive for primitive in (*ad.primitive_jvps, *ad.primitive_transposes)}
-    public = {value for module in (jax.lax, jax.lax.linalg) for value in vars(module).values() if _is_primitive(value)}
-    apart: dict[str, set[str]] = defaultdict(set)
-    undecided: dict[str, set[str]] = defaultdict(set)
-    for name, primitive in known.items():
-        reason = PRIVATE if primitive not in public else _reason(primitive)
-        if reason is not None:
-            (undecided if reason == UNCALLED else apart)[reason].add(name)
+    values = [*vars(jax.lax).values(), *vars(jax.lax.linalg).values()]
+    public = {value for value in values if isinstance(value, Primitive)}
+    reasons = {name: _reason(primitive) if primitive in public else PRIVATE for name, primitive in known.items()}
+    undecided = grouped({name: reason for name, reason in reasons.items() if reason == UNCALLED})
+    apart = grouped({name: reason for name, reason in reasons.items() if reason != UNCALLED})
     return Inventory(
         title="primitives with a rule of differentiation",
         source="primitive_jvps and primitive_transposes of jax.interpreters.ad",
         entries=frozenset(known).difference(*apart.values(), *undecided.values()),
-        apart={reason: frozenset(names) for reason, names in apart.items()},
-        undecided={reason: frozenset(names) for reason, names in undecided.items()},
-        reached=_primitives_of,
+        apart=apart,
+        undecided=undecided,
+        reached=lambda function, primals: set(_names(jax.make_jaxpr(function)(*primals).jaxpr)),
     )
-
-
-def _is_primitive(value: object) -> bool:
-    return isinstance(value, Primitive)
 
 
 def _reason(primitive: Primitive) -> str | None:
@@ -86,14 +79,11 @@ def _nothing_real(primitive: Primitive) -> str | None:
     return UNCALLED
 
 
-def _primitives_of(function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
-    """Return the primitives with real inputs and real outputs in a function's program, nested programs included."""
-    return set(_names(jax.make_jaxpr(function)(*primals).jaxpr))
-
-
 def _names(program: Jaxpr) -> Iterator[str]:
+    """Yield the primitives with real inputs and real outputs in a program, nested programs included."""
     for equation in program.eqns:
-        if all(any(_has_real_dtype(x) for x in sides) for sides in (equation.invars, equation.outvars)):
+        dtypes = ([x.aval.dtype for x in sides] for sides in (equation.invars, equation.outvars))
+        if all(any(jax.numpy.issubdtype(dtype, jax.numpy.floating) for dtype in each) for each in dtypes):
             yield equation.primitive.name
         for inner in jax.tree.leaves(dict(equation.params), is_leaf=_is_program):
             if _is_program(inner):
@@ -104,16 +94,8 @@ def _is_program(value: object) -> bool:
     return isinstance(value, Jaxpr | ClosedJaxpr)
 
 
-def _has_real_dtype(variable: Any) -> bool:
-    return bool(jax.numpy.issubdtype(variable.aval.dtype, jax.numpy.floating))
-
-
 MODULES: Final[Mapping[str, ModuleType]] = MappingProxyType({
-    "jax.numpy": jax.numpy,
-    "jax.numpy.linalg": jax.numpy.linalg,
-    "jax.nn": jax.nn,
-    "jax.scipy.special": jax.scipy.special,
-    "jax.scipy.linalg": jax.scipy.linalg,
+    module.__name__: module for module in (jax.numpy, jax.numpy.linalg, jax.nn, jax.scipy.special, jax.scipy.linalg)
 })
 
 CALLS: Final = 64
@@ -129,14 +111,14 @@ def functions() -> Inventory:
     with warnings.catch_warnings(action="ignore"):
         public = dict(_public())
         trials = {
-            name: try_out(_traced(function), arguments(), _operands(function), CALLS)
+            name: try_out(partial(_answer, function), arguments(), _operands(function), CALLS)
             for name, function in public.items()
         }
     return inventory_of(
         trials,
         title="public functions",
         source=f"{', '.join(MODULES)}, traced to see what comes of them",
-        reached=_Calls(public),
+        reached=partial(_called, public),
     )
 
 
@@ -167,12 +149,11 @@ def arguments() -> tuple[Any, ...]:
     )
 
 
-def _traced(function: Function) -> Answer:
-    return lambda inputs: (_program(function, inputs), False)
+def _answer(function: Function, inputs: Sequence[Any]) -> tuple[str | None, bool]:
+    """Return the program from a call's real arguments to its real results, or None if it is not differentiable.
 
-
-def _program(function: Function, inputs: Sequence[Any]) -> str | None:
-    """Return the program from a call's real arguments to its real results, or None if it is not differentiable."""
+    The second part is False, since nothing in it is random.
+    """
     leaves, tree = jax.tree.flatten(list(inputs))
     moving = [index for index, leaf in enumerate(leaves) if _is_real(leaf)]
 
@@ -185,8 +166,8 @@ def _program(function: Function, inputs: Sequence[Any]) -> str | None:
     program = jax.make_jaxpr(results)(*primals).jaxpr
     needed, used = partial_eval.dce_jaxpr(program, [True] * len(program.outvars))
     if not any(used) or not _goes_back(results, primals):
-        return None
-    return re.sub(r"\bname=\w+", "", str(needed)) if needed.eqns else f"{function!r} does nothing"
+        return None, False
+    return re.sub(r"\bname=\w+", "", str(needed)) if needed.eqns else f"{function!r} does nothing", False
 
 
 def _goes_back(function: Function, primals: Sequence[Any]) -> bool:
@@ -202,22 +183,19 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, jax.Array) and bool(jax.numpy.issubdtype(value.dtype, jax.numpy.floating))
 
 
-class _Calls:
-    """Finds the public functions that a function calls by their public names and that return a real result."""
+def _called(functions: Mapping[str, Function], function: Function, primals: Sequence[Any]) -> set[str]:
+    """Return the public functions that a function calls by their public names and that return a real result.
 
-    def __init__(self, functions: Mapping[str, Function]) -> None:
-        self.functions = functions
-
-    def __call__(self, function: Function, primals: Sequence[Any]) -> set[str]:
-        """Trace a function while wrappers replace the public functions; JAX itself does not call those wrappers."""
-        names: set[str] = set()
-        with ExitStack() as stack:
-            for name, public in self.functions.items():
-                module, _, attribute = name.rpartition(".")
-                stack.callback(setattr, MODULES[module], attribute, public)
-                setattr(MODULES[module], attribute, _noting(public, name, names))
-            jax.make_jaxpr(function)(*primals)
-        return names
+    It is traced while wrappers replace the public functions; JAX itself does not call those wrappers.
+    """
+    names: set[str] = set()
+    with ExitStack() as stack:
+        for name, public in functions.items():
+            module, _, attribute = name.rpartition(".")
+            stack.callback(setattr, MODULES[module], attribute, public)
+            setattr(MODULES[module], attribute, _noting(public, name, names))
+        jax.make_jaxpr(function)(*primals)
+    return names
 
 
 def _noting(function: Function, name: str, names: set[str]) -> Function:

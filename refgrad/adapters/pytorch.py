@@ -14,14 +14,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import torch
-from torch.overrides import (
-    TorchFunctionMode,
-    get_overridable_functions,
-    get_testing_overrides,
-    resolve_name,
-)
+from torch.overrides import TorchFunctionMode, get_overridable_functions, get_testing_overrides, resolve_name
 
-from refgrad.adapters import RANDOM, Function, FunctionTrial, inventory_of, required, try_out
+from refgrad.adapters import RANDOM, Function, FunctionTrial, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
 
 
@@ -49,18 +44,16 @@ Rule = Callable[[str, str], bool]
 def formulas() -> Inventory:
     """Return the names in PyTorch's table of derivatives; a call reaches those whose nodes are in its graph."""
     rows = _rows((files("torchgen") / TABLE).read_text(encoding="utf-8"))
-    apart: dict[str, set[str]] = defaultdict(set)
-    for name, text in rows.items():
-        for reason, holds in RULES.items():
-            if holds(name, text):
-                apart[reason].add(name)
-                break
+    apart = grouped({
+        name: next((reason for reason, holds in RULES.items() if holds(name, text)), None)
+        for name, text in rows.items()
+    })
     return Inventory(
         title="operators with a derivative of their own",
         source="derivatives.yaml, as packaged in torchgen",
-        entries=frozenset(rows) - set().union(*apart.values()),
-        apart={reason: frozenset(names) for reason, names in apart.items()},
-        reached=_Nodes(rows),
+        entries=frozenset(rows).difference(*apart.values()),
+        apart=apart,
+        reached=partial(_by_nodes, grouped({name: node_of(name) for name in rows})),
     )
 
 
@@ -113,20 +106,15 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType({
 """Reasons why an entry does not count; the first rule that holds applies."""
 
 
-class _Nodes:
-    """Finds the operators that a call reaches, by the names of the nodes of its graph."""
+def node_of(name: str) -> str:
+    """Return the name of a node like ``create_op_prefix`` in PyTorch's ``tools/autograd/gen_autograd_functions.py``."""
+    return f"{name.title().replace('_', '')}Backward".replace("ForwardBackward", "Backward")
 
-    def __init__(self, names: Iterable[str]) -> None:
-        """Form the node names like ``create_op_prefix`` in PyTorch's ``tools/autograd/gen_autograd_functions.py``."""
-        self.names: dict[str, set[str]] = defaultdict(set)
-        for name in names:
-            node = "".join(part.title() for part in name.split("_")) + "Backward"
-            self.names[node.replace("ForwardBackward", "Backward")].add(name)
 
-    def __call__(self, function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
-        """Call a function, and return the operators of the nodes in the graph of its result."""
-        nodes = {re.sub(r"\d+(_copy)?$", "", name) for name in node_names(function(*primals))}
-        return {name for node in nodes for name in self.names.get(node, ())}
+def _by_nodes(names: Mapping[str, frozenset[str]], function: Callable[..., Any], primals: Sequence[Any]) -> set[str]:
+    """Call a function, and return the operators of the nodes in the graph of its result."""
+    nodes = {re.sub(r"\d+(_copy)?$", "", name) for name in node_names(function(*primals))}
+    return {name for node in nodes for name in names.get(node, ())}
 
 
 MODULES: Final = (torch, torch.functional, torch.nn.functional, torch.linalg, torch.special)
@@ -174,9 +162,7 @@ def _name(function: Function) -> str | None:
 
 def _is_copy(name: str) -> bool:
     """Return True if PyTorch tags an overload of the function as a view that is copied."""
-    packet = getattr(torch.ops.aten, name.rpartition(".")[2], None)
-    overloads = () if packet is None else packet.overloads()
-    return any(torch.Tag.view_copy in getattr(packet, overload).tags for overload in overloads)
+    return any(torch.Tag.view_copy in overload.tags for overload in _overloads(name.rpartition(".")[2]))
 
 
 def arguments() -> tuple[Any, ...]:
@@ -220,16 +206,14 @@ def _trial(function: Function) -> FunctionTrial:
 
 
 def _answer(function: Function, arguments: Sequence[Any]) -> tuple[object, bool]:
-    results = [_seeded(function, arguments, seed) for seed in (1, 2)]
+    results = []
+    for seed in (1, 2):
+        torch.default_generator.manual_seed(seed)
+        results.append(_real_and_recorded(function(*arguments)))
     numbers = [_numbers(result) for result in results]
     differentiable = results[0] and _goes_back(results[0], arguments)
     description = (frozenset(node_names(results[0])), numbers[0]) if differentiable else None
     return description, numbers[0] != numbers[1]
-
-
-def _seeded(function: Function, arguments: Sequence[Any], seed: int) -> list[torch.Tensor]:
-    torch.default_generator.manual_seed(seed)
-    return _real_and_recorded(function(*arguments))
 
 
 def _real_and_recorded(result: Any) -> list[torch.Tensor]:

@@ -185,13 +185,11 @@ def doctor_text(
 
 def _ran(trial: TemplateTrial) -> list[str]:
     """Return the lines of the step that failed, in the engine's own language."""
-    from refgrad.native.languages import language_of
     from refgrad.report import CHARACTERS, ITEMS
 
     at = max(trial.finding.step - 1, 0)
-    language = language_of(trial.engine.adapter.language)
     statements = trial.engine.program(trial.scenario).groups[at]
-    text = "\n".join(line for statement in statements for line in language.lines(statement))
+    text = "\n".join(line for statement in statements for line in trial.engine.adapter.syntax.lines(statement))
     most = CHARACTERS["doctor_line"]
     cut = [line if len(line) <= most else f"{line[:most]} ..." for line in text.split("\n") if line.strip()]
     return cut[-ITEMS["doctor_lines"] :] or [trial.scenario.steps[at].to_text()]

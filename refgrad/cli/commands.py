@@ -168,10 +168,8 @@ def replay(check: str, engine: str, report: Path | None, *, program: bool, **set
     from refgrad.pytest_plugin import GradeOptions
 
     if report is None:
-        status = replay_check(check, GradeOptions(engine, **settings))
-    else:
-        status = replay_report(check, engine, report, settings["python"], program=program)
-    return status
+        return replay_check(check, GradeOptions(engine=engine, **settings))
+    return replay_report(check, engine, report, settings["python"], program=program)
 
 
 @click.command(short_help="Run a scenario on an engine, step by step.")

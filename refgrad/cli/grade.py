@@ -52,18 +52,17 @@ def grade_engines(
     options = {name: value for name, value in options.items() if value is not None}
     if options.get("name") is not None and len(engines) > 1:
         raise PlanError("--name names one engine")
-    libraries = [_library(engine, options.get("python")) for engine in engines]
+    python = options.get("python") or sys.executable
+    libraries = [LibraryModules.of([engine], None, python) if unknown_engine(engine) else None for engine in engines]
     if save is not None and sum(map(bool, libraries)) != 1:
         raise PlanError("--save takes the adapter of one file or module that has none")
-    names = [None if library is None else library.name for library in libraries]
-    plans = [
-        Plan.of(
-            GradeOptions(engine=engine, **options)
-            if library is None
-            else _adapted(library, save, options, names[:number].count(library.name))
-        )
-        for number, (engine, library) in enumerate(zip(engines, libraries, strict=True))
-    ]
+    plans, names = list[Plan](), Counter[str]()
+    for engine, library in zip(engines, libraries, strict=True):
+        if library is None:
+            plans.append(Plan.of(GradeOptions(engine=engine, **options)))
+        else:
+            plans.append(Plan.of(_adapted(library, save, options, names[library.name])))
+            names[library.name] += 1
     plans = _apart(plans)
     for plan in plans:
         _refuse_what_cannot_be_done(plan)
@@ -78,11 +77,6 @@ def grade_engines(
 
         write_pages(options["output"])
     return worst
-
-
-def _library(engine: str, python: str | None) -> LibraryModules | None:
-    """Return the library of a Python file or module that has no adapter; None for an engine that has one."""
-    return LibraryModules.of([engine], None, python or sys.executable) if unknown_engine(engine) else None
 
 
 def _adapted(library: LibraryModules, save: Path | None, options: Mapping[str, Any], before: int) -> GradeOptions:
@@ -139,7 +133,7 @@ def _grade(plan: Plan, workers: int) -> Status:
 def _print_results(plan: Plan, outcome: SessionResult) -> Status:
     """Print the results and the reasons why the run is incomplete, and return the worst status of these."""
     recorder = outcome.recorder
-    if outcome.refused:
+    if outcome.code == pytest.ExitCode.USAGE_ERROR and (recorder is None or not recorder.begun):  # pytest says why
         return Status.WRONG_USAGE
     if recorder is None:
         click.echo(plain_text(outcome.output, CHARACTERS["output"]), err=True)
@@ -166,7 +160,7 @@ def _print_results(plan: Plan, outcome: SessionResult) -> Status:
 
 def _failures(outcome: SessionResult, recorder: SessionRecorder, unfinished: Sequence[str]) -> Iterator[Failure]:
     """Yield the reasons why a run is incomplete."""
-    stopped = outcome.stopped_by
+    stopped = recorder.signals.status
     if recorder.write_error:
         yield Failure(recorder.write_error, Status.BROKEN)
     if unfinished or stopped:

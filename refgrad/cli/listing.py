@@ -31,7 +31,8 @@ def _operators() -> Iterator[Row]:
 
 
 def _engines() -> Iterator[Row]:
-    from refgrad.native.adapter import AdapterError, engine_version, find_adapter, registered_engines
+    from refgrad.native.adapter import AdapterError, engine_version, find_adapter
+    from refgrad.native.engine_names import registered_engines
 
     for name in registered_engines():
         try:

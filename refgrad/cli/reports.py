@@ -80,7 +80,7 @@ FailOn = Literal["nothing", "regression", "any"]
 
 def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) -> Status:
     """Print the differences between reports, or folders of reports with the same names, and return the exit status."""
-    gone = _gone(old, new)
+    gone = sorted(path.name for path in old.glob("*.json") if new.is_dir() and not (new / path.name).exists())
     failed, documents = bool(gone), []
     for name in gone:
         click.echo(f"{plain_line(name)} is in {old} and not in {new}", err=True)
@@ -94,11 +94,6 @@ def show_differences(old: Path, new: Path, fail_on: FailOn, *, as_json: bool) ->
     if as_json:
         click.echo(json.dumps(documents, indent=1))
     return Status.FAILED if failed and fail_on != "nothing" else Status.PASSED
-
-
-def _gone(old: Path, new: Path) -> list[str]:
-    """Return the names of reports that the older folder has and the newer one lacks."""
-    return sorted(path.name for path in old.glob("*.json") if new.is_dir() and not (new / path.name).exists())
 
 
 def _pairs(old: Path, new: Path) -> list[tuple[Path, Path]]:

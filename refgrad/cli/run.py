@@ -143,7 +143,8 @@ def replay_report(name: str, engine: str, report: Path, python: str | None, *, p
     document = read_report(report)
     verdict = _verdict(name.removeprefix(ITEM), document.verdicts, report)
     if not verdict.scenario:
-        return replay_check(verdict.id, GradeOptions(engine, document.profile, document.seed, python=python))
+        options = GradeOptions(engine=engine, profile=document.profile, seed=document.seed, python=python)
+        return replay_check(verdict.id, options)
     click.echo(f"{verdict.id}, scenario {verdict.scenario_id}:")
     return run_scenario(verdict.scenario, engine, python, program=program)
 

@@ -46,16 +46,6 @@ class SessionResult:
     code: int
     output: str
 
-    @property
-    def refused(self) -> bool:
-        """Return True if the session did not begin because of invalid arguments; pytest has printed why on stderr."""
-        return self.code == pytest.ExitCode.USAGE_ERROR and (self.recorder is None or not self.recorder.begun)
-
-    @property
-    def stopped_by(self) -> int:
-        """The exit status of a run that a signal stopped, 0 of one that ended by itself."""
-        return self.recorder.signals.status if self.recorder is not None else 0
-
 
 class VerdictListener:
     """A pytest plugin that reports every verdict as it arrives, and keeps the recorder of the session."""

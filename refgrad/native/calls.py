@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from refgrad.interpreter import keywords
-from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter, Template
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
+from refgrad.native.languages.language import Template
 from refgrad.native.statements import Argument, Call, Name, Names, Value
-from refgrad.operators import Operator, operator_table
+from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Constant
 
 NONE = Value(None)
@@ -29,6 +31,11 @@ def call(template: str | None, target: str | tuple[str, ...] = (), /, **fields: 
     if isinstance(target, str):
         return Call(template, kept, (target,))
     return Call(template, kept, target, unpack=bool(target))
+
+
+def optional(template: str | None, **fields: Argument) -> Call | None:
+    """Return the call of a template, or None if the adapter does not have it."""
+    return None if template is None else call(template, **fields)
 
 
 def tensor(  # noqa: PLR0913 (each is a field of the template, by name)
@@ -69,31 +76,14 @@ def value(adapter: AnyAdapter, x: str) -> Call:
     return call(adapter.value, x=Name(x))
 
 
-def value_dtype(adapter: AnyAdapter, x: str) -> Call | None:
-    """Return the call that gives a tensor's dtype, or None if that is the dtype of its array."""
-    return None if adapter.value_dtype is None else call(adapter.value_dtype, x=Name(x))
-
-
 def gradient(adapter: TapeAdapter, leaf: str) -> Call:
     """Return the call that reads the gradient of a leaf as an array or None."""
     return call(adapter.gradient, leaf=Name(leaf))
 
 
-def gradient_dtype(adapter: TapeAdapter, leaf: str) -> Call | None:
-    """Return the call that gives the dtype of a gradient, or None if that is the dtype of its array."""
-    return None if adapter.gradient_dtype is None else call(adapter.gradient_dtype, leaf=Name(leaf))
-
-
 def backward(adapter: TapeAdapter, output: str, cotangent: Argument = NONE, *, retain_graph: bool = False) -> Call:
     """Return the call that runs backward from an output."""
     return call(adapter.backward, output=Name(output), seed=cotangent, retain_graph=Value(retain_graph))
-
-
-def grad(
-    adapter: TapeAdapter, output: str, leaf: str, target: str | tuple[str, ...] = (), cotangent: Argument = NONE
-) -> Call:
-    """Return the call that gives a gradient which can itself be differentiated."""
-    return call(adapter.grad, target, output=Name(output), leaf=Name(leaf), seed=cotangent)
 
 
 def vjp(adapter: FunctionalAdapter, function: str, primals: Argument, target: tuple[str, ...] = ()) -> Call:
@@ -110,12 +100,7 @@ def application(step: Apply, spelling: str) -> Call:
     """Return the call by which a step applies its operator."""
     operator = operator_table()[step.operator]
     attributes = {name: Value(value) for name, value in operator.bind(keywords(step)).items()}
-    return call(spelling, step.name, **operands(operator, step.arguments), **attributes)
-
-
-def operands(operator: Operator, names: tuple[str, ...]) -> dict[str, Argument]:
-    """Return the operands as fields of the operator's template."""
-    first = operator.arguments[0]
-    if first.variadic:
-        return {first.name: Names(names)}
-    return dict(zip(operator.argument_names, map(Name, names), strict=True))
+    variadic = operator.arguments[0].variadic
+    operands: Iterable[Argument] = [Names(step.arguments)] if variadic else map(Name, step.arguments)
+    fields = dict(zip(operator.argument_names, operands, strict=True))
+    return call(spelling, step.name, **fields, **attributes)

@@ -10,24 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from refgrad.lifecycle import Fails, predict
-from refgrad.native import calls
+from refgrad.native import calls, statements
 from refgrad.native.adapter import AnyAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.languages import Language
-from refgrad.native.program import FunctionalWriter, Spell, TapeWriter, needed_results, relevant_leaves
-from refgrad.native.statements import (
-    Argument,
-    Attempt,
-    Call,
-    Enter,
-    Function,
-    Leave,
-    Name,
-    Names,
-    Show,
-    Statement,
-    Value,
-)
+from refgrad.native.program import FunctionalWriter, Spell, TapeWriter, needed_results, read_leaves, relevant_leaves
+from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
 
 HALVES = frozenset({"float16", "bfloat16"})
@@ -54,13 +42,12 @@ def displayed(  # noqa: PLR0913 (each is a part of what is shown)
     part = Scenario((*steps, *(kinds.LeaveMode() for _ in range(entered))))
     shown = tuple(reads) or ((last,) if isinstance(last, Read) else ())
 
-    def spelled(each: Apply, _: Scenario) -> str:
-        return spell(each, scenario)
-
     if isinstance(adapter, TapeAdapter):
-        tape = TapeWriter(part, adapter, spelled, nests=True, watch_seeds=watch_seeds)
+        tape = TapeWriter(part, adapter, lambda each, _: spell(each, scenario), nests=True, watch_seeds=watch_seeds)
         return tuple(_on_tape(tape, len(steps), shown))
-    display = _Display(part, adapter, spelled, nests=True, read=_read_leaves(adapter, shown))
+    # all gradients are bound where a target cannot be left out
+    read = frozenset(each.name for each in shown if each.what == "grad") if adapter.syntax.unread else None
+    display = _Display(part, adapter, lambda each, _: spell(each, scenario), nests=True, read=read)
     return tuple(display.program(shown))
 
 
@@ -71,17 +58,16 @@ def _on_tape(writer: TapeWriter, end: int, shown: Sequence[Read]) -> Iterator[St
     """
     steps = writer.scenario.steps
     failing = failing_steps(writer.scenario, writer.adapter.policy)
-    for at, step in enumerate(steps):
-        if at == end:
-            yield from map(writer.look, shown)
+    for at, step in enumerate(steps[:end]):
         if isinstance(step, Read) or _is_only_pushed(step, writer.scenario, shown):
             continue
         group = tuple(writer.step(step))
         if at < end - 1:
             group = tuple(each for each in group if not isinstance(each, Show))
-        yield from (Attempt(group),) if at in failing else group
-    if end == len(steps):
-        yield from map(writer.look, shown)
+        yield from (statements.Attempt(group),) if at in failing else group
+    yield from map(writer.look, shown)
+    for step in steps[end:]:
+        yield from writer.step(step)
 
 
 def _is_only_pushed(step: Step, scenario: Scenario, shown: Sequence[Read]) -> bool:
@@ -90,11 +76,6 @@ def _is_only_pushed(step: Step, scenario: Scenario, shown: Sequence[Read]) -> bo
         return False
     users = [each for each in scenario.steps if step.name in each.uses and not isinstance(each, Read)]
     return bool(users) and all(isinstance(each, Jvp) for each in users)
-
-
-def _read_leaves(adapter: AnyAdapter, shown: Sequence[Read]) -> frozenset[str] | None:
-    """Return the leaves whose gradients are read. All are bound where a target cannot be left out."""
-    return frozenset(each.name for each in shown if each.what == "grad") if adapter.syntax.unread else None
 
 
 @dataclass(slots=True)
@@ -110,7 +91,7 @@ class _Display(FunctionalWriter):
     tapes: dict[str, str] = field(default_factory=dict)
     shows: bool = False
     carrying: str = ""
-    """Leaf that carries its derivative forward."""
+    """Leaf that carries its derivative forward, empty if more is shown than one first derivative."""
     direct: dict[str, Call] = field(default_factory=dict)
     """Gradients that are shown where they are computed, and bound to no variable."""
 
@@ -119,8 +100,9 @@ class _Display(FunctionalWriter):
         kept, self.shows = self.kept(shown), bool(shown)
         walks = [step.output for step in kept if isinstance(step, Backward)]
         self.repeated = frozenset(output for output in walks if walks.count(output) > 1)
-        if self.adapter.display_leaf is not None:
-            self.carrying = self.forward_leaf(kept, shown)
+        if self.adapter.display_leaf is not None and len(walks) == 1 and len(shown) <= 1 and self.first_order:
+            leaves = [each.name for each in shown] or relevant_leaves(self.scenario, walks[0])
+            self.carrying = leaves[0]
         for step in kept:
             made = list(self.step(step))
             yield from (*self.hoisted, *made)
@@ -132,15 +114,11 @@ class _Display(FunctionalWriter):
         """Return the steps that are needed, in order."""
         steps = self.scenario.steps
         walks = self.walks(shown)
-        names = set[str]()
-        for walk in walks:
-            names |= self.free(walk.output)
-        targets = [each.name for each in shown if each.what == "value"]
         last = steps[-1]
+        targets = [each.name for each in shown if each.what == "value"]
         if not shown and isinstance(last, Leaf | Apply | Grad | Jvp):
             targets.append(last.name)
-        for name in targets:
-            names |= self.computed(name)
+        names = set[str]().union(*(self.free(walk.output) for walk in walks), *map(self.computed, targets))
         read = {each.name for each in shown if each.what == "grad"}
         return [
             step
@@ -149,14 +127,6 @@ class _Display(FunctionalWriter):
             or (isinstance(step, Backward) and step in walks)
             or (isinstance(step, ZeroGrad) and step.name in read)
         ]
-
-    def forward_leaf(self, kept: Sequence[Step], shown: Sequence[Read]) -> str:
-        """Return the leaf whose derivative is carried forward, empty if more is shown than one first derivative."""
-        walks = [step for step in kept if isinstance(step, Backward)]
-        if len(walks) != 1 or len(shown) > 1 or not self.first_order:
-            return ""
-        leaves = [each.name for each in shown] or relevant_leaves(self.scenario, walks[0].output)
-        return leaves[0]
 
     def step(self, step: Step) -> Iterator[Statement]:
         adapter = self.adapter
@@ -182,10 +152,10 @@ class _Display(FunctionalWriter):
         """Return the backwards that reach the leaves that are read, with all others from the same outputs."""
         walks = [step for step in self.scenario.steps if isinstance(step, Backward)]
         last = self.scenario.steps[-1]
-        outputs = {last.output} if isinstance(last, Backward) and not shown else set[str]()
-        for each in shown:
-            if each.what == "grad":
-                outputs |= {w.output for w in walks if each.name in relevant_leaves(self.scenario, w.output)}
+        read = {each.name for each in shown if each.what == "grad"}
+        outputs = {walk.output for walk in walks if read.intersection(relevant_leaves(self.scenario, walk.output))}
+        if not shown and isinstance(last, Backward):
+            outputs.add(last.output)
         return [walk for walk in walks if walk.output in outputs]
 
     def computed(self, name: str) -> set[str]:
@@ -216,8 +186,7 @@ class _Display(FunctionalWriter):
 
     def free(self, output: str) -> set[str]:
         """Return the leaves that a function with this output reads."""
-        used = {output}.union(*(step.uses for step in needed_results(self.scenario, output)))
-        return {leaf.name for leaf in self.scenario.leaves if leaf.name in used}
+        return {leaf.name for leaf in read_leaves(self.scenario, output)}
 
     def is_one(self, step: Backward | Grad) -> bool:
         """Return True if the seed is the number 1, which a gradient need not be given."""
@@ -327,12 +296,12 @@ class _Display(FunctionalWriter):
         named = any("tape" in each.fields for each in watched)
         yield from () if named else watched
         if record is not None:
-            yield Enter(call(record, tape if named else ()))
+            yield statements.Enter(call(record, tape if named else ()))
         yield from watched if named else ()
         for each in self.results(step.output):
             yield from self.within(each)
         if record is not None:
-            yield Leave()
+            yield statements.Leave()
 
 
 def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
@@ -342,22 +311,22 @@ def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
     return frozenset(at for at, due in enumerate(predictions) if isinstance(due, Fails) and at < last)
 
 
-def program_lines(statements: Iterable[Statement], language: Language) -> list[str]:
+def program_lines(program: Iterable[Statement], language: Language) -> list[str]:
     """Return the lines of statements in a language, with the statements of a region nested in it."""
-    return _block(iter(statements), language)[0]
+    return _block(iter(program), language)[0]
 
 
-def _block(statements: Iterator[Statement], language: Language) -> tuple[list[str], bool]:
+def _block(program: Iterator[Statement], language: Language) -> tuple[list[str], bool]:
     """Return the lines up to the end of a region or a program, and True if an error ends the region."""
     lines: list[str] = []
-    for statement in statements:
+    for statement in program:
         match statement:
-            case Enter(region=region):
-                inner, by_error = _block(statements, language)
+            case statements.Enter(region=region):
+                inner, by_error = _block(program, language)
                 lines += language.region(region, inner, by_error=by_error)
-            case Leave(by_error=by_error):
+            case statements.Leave(by_error=by_error):
                 return lines, by_error
-            case Attempt(body=body):
+            case statements.Attempt(body=body):
                 lines += language.caught(program_lines(body, language))
             case _:
                 lines += language.lines(statement)

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.errors import EngineStartError
 from refgrad.native import calls
-from refgrad.native.adapter import AnyAdapter, EngineStartError, chosen, find_adapter, is_reference_engine, spellings
+from refgrad.native.adapter import AnyAdapter, find_adapter, spellings
+from refgrad.native.adapter.registry import is_reference_engine
+from refgrad.native.adapter.spelling import chosen
 from refgrad.native.display import failing_steps, program_lines
-from refgrad.native.languages import language_of
 from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
 from refgrad.native.process import Limits
 from refgrad.native.program import Program, program_of
@@ -66,8 +68,7 @@ class Engine:
     @property
     def namespace(self) -> dict[str, Any]:
         """Namespace that the setup of an engine in this process has filled."""
-        namespace: dict[str, Any] = self.session.namespace
-        return namespace
+        return self.session.namespace
 
     def evaluate(self, call: Call, /, **names: Any) -> Any:
         """Return the result of a call in this process, with variables bound to tensors of the engine."""
@@ -113,37 +114,24 @@ class Engine:
 
     def run(self, program: Program) -> tuple[Observation, ...]:
         """Run a program and return the observations of its steps; that of a step in which the runner ended says how."""
-        (seen,) = self.run_all([program])
-        return seen
-
-    def run_all(self, programs: Sequence[Program]) -> list[tuple[Observation, ...]]:
-        """Run several programs and return the observations of their steps."""
-        return [
-            self.read(program, answers) for program, answers in zip(programs, self.runner.run(programs), strict=True)
-        ]
+        (shown,) = self.runner.run([program])
+        return self.read(program, shown)
 
     def read(self, program: Program, shown: Shown) -> tuple[Observation, ...]:
         """Return the observations of a program, with errors marked that mean unsupported according to the adapter."""
-        seen = _read(program, shown)
-        return tuple(map(self._marked, seen)) if self.adapter.refusals else seen
-
-    def _marked(self, seen: Observation) -> Observation:
-        return seen if seen.error is None else replace(seen, error=self.told(seen.error))
+        if isinstance(shown, Ending):
+            seen = [Observation() for _ in program.groups]
+            if seen:
+                seen[min(max(shown.step, 1), len(seen)) - 1] = Observation(ending=shown)
+            return tuple(seen)
+        if not self.adapter.refusals:
+            return shown
+        return tuple(each if each.error is None else replace(each, error=self.told(each.error)) for each in shown)
 
     def told(self, error: Raised) -> Raised:
         """Return an error, marked as unsupported if the adapter declares it so."""
         refused = not error.is_refusal and self.adapter.refuses(error.text)
         return replace(error, bases=(*error.bases, REFUSAL)) if refused else error
-
-
-def _read(program: Program, shown: Shown) -> tuple[Observation, ...]:
-    """Return the observations of a program; that of the step in which the runner ended says how."""
-    if not isinstance(shown, Ending):
-        return shown
-    seen = [Observation() for _ in program.groups]
-    if seen:
-        seen[min(max(shown.step, 1), len(seen)) - 1] = Observation(ending=shown)
-    return tuple(seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +148,9 @@ def launch(adapter: AnyAdapter, isolation: Isolation) -> Engine:
 
     Raises EngineStartError if the engine cannot be started.
     """
-    ours = isolation.python == sys.executable and is_reference_engine(adapter)
     if isolation.in_process and not adapter.runs_here:
         raise EngineStartError(f"engine {adapter.name!r} cannot be started in this process; leave out --in-process")
-    if isolation.in_process or ours:
+    if isolation.in_process or (isolation.python == sys.executable and is_reference_engine(adapter)):
         return Engine(adapter)
     return Engine(adapter, ProcessRunner(adapter, isolation.python, isolation.limits))
 
@@ -177,7 +164,7 @@ def start(adapter: AnyAdapter | str, python: str | None = None) -> Engine:
     """
     found = find_adapter(adapter) if isinstance(adapter, str) else adapter
     here = python is None and found.runs_here
-    return Engine(found) if here else launch(found, Isolation(python=python or sys.executable))
+    return launch(found, Isolation(in_process=here, python=python or sys.executable))
 
 
 def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:
@@ -235,9 +222,7 @@ def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Ob
     """Add to the observation of each backward the seeds so far that have changed; it may only read them."""
     seeds = [step.seed for step in scenario.steps if isinstance(step, Backward | Grad) and step.seed is not None]
     return tuple(
-        replace(each, changed=changed)
-        if (changed := tuple(_changes(each.arrays, seeds)) if isinstance(step, Backward) else ())
-        else each
+        replace(each, changed=tuple(_changes(each.arrays, seeds))) if isinstance(step, Backward) else each
         for step, each in zip(scenario.steps, seen, strict=True)
     )
 
@@ -268,6 +253,6 @@ def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str
     plain = all(leaf.value.dtype in ("float64", "bool") for leaf in scenario.leaves)
     program = engine.program(scenario, watch_seeds=seeds)
     failing = failing_steps(scenario, engine.adapter.policy)
-    language = language_of(engine.adapter.language, dtypes=not plain)
+    language = replace(engine.adapter.syntax, dtypes=not plain)
     groups = ((Attempt(group),) if at in failing else group for at, group in enumerate(program.groups))
     return language.whole(engine.adapter.setup, "\n".join(program_lines(chain.from_iterable(groups), language)))

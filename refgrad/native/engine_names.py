@@ -34,8 +34,7 @@ def registered_engines() -> tuple[str, ...]:
 
 def offered_engine(name: str) -> EntryPoint:
     """Return the entry point of an engine that a package offers."""
-    (point, *_) = entry_points(group=GROUP, name=name)
-    return point
+    return next(iter(entry_points(group=GROUP, name=name)))
 
 
 def unknown_engine(name: str) -> str:

@@ -60,15 +60,10 @@ class Library:
         return adapter if isinstance(adapter, TapeAdapter) else None
 
     @property
-    def functional(self) -> FunctionalAdapter | None:
-        """The adapter of an engine that differentiates functions, or None."""
-        adapter = self.engine.adapter
-        return adapter if isinstance(adapter, FunctionalAdapter) else None
-
-    @property
     def forward_only(self) -> bool:
         """Return True if the engine records nothing, and carries tangents forward for one leaf at a time."""
-        return self.functional is not None and self.functional.forward_only
+        adapter = self.engine.adapter
+        return isinstance(adapter, FunctionalAdapter) and adapter.forward_only
 
     def lacks(self, operators: Iterable[str], features: Iterable[str] = ()) -> str:
         """Return the first operator or feature that the engine lacks, as a report names it, or an empty string.
@@ -101,60 +96,58 @@ class Library:
         )
         return LANGUAGE.called(made)
 
+    def template(self, name: str, /, **fields: str) -> str:
+        """Return the code of a template of the adapter, which must have it, with its fields filled with expressions."""
+        text: str | None = getattr(self.engine.adapter, name)
+        return LANGUAGE.called(call(text, **{field: Expression(code) for field, code in fields.items()}))
+
     def value(self, tensor: str) -> str:
         """Return the expression of a tensor's array."""
-        return LANGUAGE.called(calls.value(self.engine.adapter, tensor))
+        return self.template("value", x=tensor)
 
     def backward(self, output: str, *, retain_graph: bool = False) -> str:
         """Return the code of a backward of a tape engine."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.backward(self.tape, output, retain_graph=retain_graph))
+        return self.template("backward", output=output, seed="None", retain_graph=str(retain_graph))
 
     def gradient(self, leaf: str) -> str:
         """Return the expression of the gradient that a tape engine stored in a leaf."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.gradient(self.tape, leaf))
+        return self.template("gradient", leaf=leaf)
 
     def recorded_gradient(self, output: str, leaf: str) -> str:
         """Return the expression of a gradient that can itself be differentiated."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.grad(self.tape, output, leaf))
+        return self.template("grad", output=output, leaf=leaf, seed="None")
 
-    def seed(self, array: str) -> str:
+    def seed(self, array: str, dtype: str = DTYPE) -> str:
         """Return the expression of a cotangent."""
-        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), DTYPE))
+        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), dtype))
 
     def zero_grad(self, leaf: str) -> str:
         """Return the code that resets a leaf's gradient."""
-        assert self.tape is not None
-        return LANGUAGE.called(calls.zero_grad(self.tape, leaf))
-
-    def template(self, template: str | None, **names: str) -> str:
-        """Return the code of another template, which must not be None, with its fields filled with expressions."""
-        return LANGUAGE.called(call(template, **{name: Expression(text) for name, text in names.items()}))
+        return self.template("zero_grad", leaf=leaf)
 
     def vjp(self, function: str, primals: str) -> str:
         """Return the expression of the output and the pullback of a functional engine."""
-        assert self.functional is not None
-        return LANGUAGE.called(calls.vjp(self.functional, function, Expression(primals)))
+        return self.template("vjp", function=function, primals=primals)
 
     @property
     def one(self) -> str:
         """Expression of the seed 1 of a functional engine, for a scalar output."""
-        assert self.functional is not None
-        return LANGUAGE.called(calls.seed(self.functional, Expression("np.array(1.0)"), self.functional.dtype))
+        return self.seed("np.array(1.0)", self.engine.adapter.dtype)
 
-    def run(self, text: str, *sizes: int, after: str = "", timed: bool = True) -> list[Observation]:
-        """Run code that defines a function ``attempt``, and call it with each size, or once without one.
+    def run(self, text: str, *given: int | tuple[float, ...], after: str = "", timed: bool = True) -> list[Observation]:
+        """Run code that defines a function ``attempt``, and call it with each size or tuple of arguments, or once.
 
         The observation of each call is returned. If it is ``timed``, it has the processor time that the call took after
         a garbage collection. ``after`` is code that runs at the end.
 
         Raises RaisedError if the engine raises an exception, and EndingError if its runner ends.
         """
-        looks = [(_attempt(size, timed=timed),) for size in sizes or (None,)]
-        tape = self.tape
-        around = None if tape is None or tape.enable_grad is None else call(tape.enable_grad)
+        looks = []
+        for size in given or ((),):
+            arguments = Value(size if isinstance(size, tuple) else (size,))
+            attempt = Call("{attempt}(*{arguments})", {"attempt": Name("attempt"), "arguments": arguments})
+            looks.append((Show("attempt", attempt, "data", timed=timed),))
+        around = None if self.tape is None else calls.optional(self.tape.enable_grad)
         seen = self.engine.run(Program(((Code(text),), *looks, (Code(after),)), around))
         for each in seen:
             if each.ending is not None:
@@ -166,12 +159,6 @@ class Library:
     def shown(self, *parts: str) -> str:
         """Return code as a program that runs without refgrad."""
         return LANGUAGE.whole(self.engine.adapter.setup, "\n".join(parts).strip())
-
-
-def _attempt(size: int | None, *, timed: bool) -> Show:
-    attempt = Call("{attempt}()", {"attempt": Name("attempt")})
-    sized = Call("{attempt}({n})", {"attempt": Name("attempt"), "n": Value(size)})
-    return Show("attempt", attempt if size is None else sized, "data", timed=timed)
 
 
 def function(head: str, lines: Iterable[str]) -> str:

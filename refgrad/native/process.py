@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal
 
 import numpy as np
 
@@ -136,6 +136,9 @@ class RunnerProcess:
     _process: subprocess.Popen[bytes] = field(init=False)
     _lifeline: int = field(init=False)
     _marks: mmap.mmap = field(init=False)
+    _pipes: list[IO[bytes]] = field(init=False)
+    _input: IO[bytes] = field(init=False)
+    _output: IO[bytes] = field(init=False)
     _selector: selectors.BaseSelector = field(init=False)
     _writable: selectors.BaseSelector = field(init=False)
     _stderr: bytearray = field(default_factory=bytearray, init=False)
@@ -159,15 +162,14 @@ class RunnerProcess:
                 start_new_session=True,
             )
         os.close(lifeline)
-        self._selector = selectors.DefaultSelector()
-        for pipe in (self._process.stdout, self._process.stderr):
-            assert pipe is not None
+        self._pipes = [pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe]
+        self._input, self._output, errors = self._pipes
+        self._selector, self._writable = selectors.DefaultSelector(), selectors.DefaultSelector()
+        self._writable.register(self._input, selectors.EVENT_WRITE)
+        for pipe in (self._output, errors):
+            self._selector.register(pipe, selectors.EVENT_READ)
+        for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe.fileno(), selectors.EVENT_READ)
-        assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)
-        self._writable = selectors.DefaultSelector()
-        self._writable.register(self._process.stdin.fileno(), selectors.EVENT_WRITE)
 
     @property
     def pid(self) -> int:
@@ -186,19 +188,19 @@ class RunnerProcess:
         self._send(json.dumps(request).encode() + b"\n", time.monotonic() + seconds * count)
         line = self._line(seconds, count)
         try:
-            answer = json.loads(line)
+            decoded = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise self._end("crashed", f"wrote to the pipe of answers what is no answer: {line[:80]!r}") from error
-        if self.forks and isinstance(answer, dict) and isinstance(answer.get("ended"), int):
+        answer: dict[str, Any] = decoded if isinstance(decoded, dict) else {}
+        if self.forks and isinstance(answer.get("ended"), int):
             status = answer["ended"]  # the next fork has taken over
             raise self._error("crashed", ending_of(status), from_outside=-status in FROM_OUTSIDE)
-        answered = answer.get("id") if isinstance(answer, dict) else None
+        answered = answer.get("id")
         if answered != request["id"]:
             detail = f"answered another request than it was sent: {line[:80]!r}"
             earlier = isinstance(answered, int) and answered < request["id"]  # which this request did not cause
             raise self._end("crashed", detail, from_outside=earlier)
-        found: dict[str, Any] = answer
-        return found
+        return answer
 
     def renew(self) -> None:
         """Replace the forked process, so that one that has run nothing answers next. Only for a runner that forks."""
@@ -210,12 +212,10 @@ class RunnerProcess:
                 self.kill()
 
     def _send(self, data: bytes, deadline: float) -> None:
-        pipe = self._process.stdin
-        assert pipe is not None
         view = memoryview(data)
         while view:
             try:
-                view = view[os.write(pipe.fileno(), view) :]
+                view = view[os.write(self._input.fileno(), view) :]
             except BlockingIOError:
                 self._writable.select(0.01)
                 self._read(wait=0.0)
@@ -258,14 +258,12 @@ class RunnerProcess:
 
     def _read(self, *, wait: float) -> bool:
         """Read available answers and standard error. Return False once the pipe of answers is closed."""
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
         for key, _mask in self._selector.select(wait):
             try:
                 data = os.read(key.fd, 1 << 20)
             except BlockingIOError:
                 continue
-            if key.fd == self._process.stdout.fileno():
+            if key.fd == self._output.fileno():
                 if not data:
                     return False
                 self._pending += data
@@ -337,8 +335,7 @@ class RunnerProcess:
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            assert pipe is not None
+        for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
         self._selector.close()
@@ -349,8 +346,7 @@ class RunnerProcess:
         if self.ended:
             return
         with suppress(OSError):
-            assert self._process.stdin is not None
-            os.write(self._process.stdin.fileno(), b'{"stop": true}\n')
+            os.write(self._input.fileno(), b'{"stop": true}\n')
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=1.0)
         self.kill()

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from refgrad.interpreter import Float64, evaluate
-from refgrad.native import calls
+from refgrad.interpreter import Float64, evaluate, native
+from refgrad.native import calls, statements
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
-from refgrad.native.statements import (
-    Argument,
-    Call,
-    Delete,
-    Enter,
-    Function,
-    Lambda,
-    Leave,
-    Name,
-    Names,
-    Show,
-    Statement,
-    Value,
-    Wire,
-    call_wire,
-    statement_wire,
-)
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Slice, Step, kinds
+from refgrad.native.statements import Argument, Call, Name, Names, Show, Statement, Value
+from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
 from refgrad.scenario.rewrite import floating_dtypes, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
@@ -50,11 +34,11 @@ class Program:
     around: Call | None = None
     keep: bool = False
 
-    def wire(self) -> Wire:
+    def wire(self) -> statements.Wire:
         """Return the JSON form that is sent to a runner."""
-        steps = [[statement_wire(statement) for statement in group] for group in self.groups]
-        told: Wire = {"around": None if self.around is None else call_wire(self.around), "steps": steps}
-        return told | {"keep": True} if self.keep else told
+        around = None if self.around is None else statements.call_wire(self.around)
+        steps = [list(map(statements.statement_wire, group)) for group in self.groups]
+        return {"around": around, "steps": steps, **({"keep": True} if self.keep else {})}
 
 
 def program_of(
@@ -68,8 +52,7 @@ def program_of(
     """
     if isinstance(adapter, TapeAdapter):
         tape = TapeWriter(scenario, adapter, spell, nests, watch_seeds=watch_seeds)
-        around = None if adapter.enable_grad is None else call(adapter.enable_grad)
-        return Program(tuple(tuple(tape.step(step)) for step in scenario.steps), around)
+        return Program(tuple(tuple(tape.step(step)) for step in scenario.steps), calls.optional(adapter.enable_grad))
     functional = FunctionalWriter(scenario, adapter, spell, nests)
     return Program(tuple(tuple(functional.step(step)) for step in scenario.steps))
 
@@ -85,7 +68,7 @@ class Writer:
     taken: set[str] = field(default_factory=set)
     nestable: frozenset[str] = field(init=False)
     waiting: dict[str, Call] = field(default_factory=dict)
-    deleted: list[Delete] = field(default_factory=list)
+    deleted: list[statements.Delete] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.taken |= self.scenario.definitions.keys()
@@ -118,10 +101,10 @@ class Writer:
         else:
             yield made
 
-    def delete(self, name: str) -> Iterator[Delete]:
+    def delete(self, name: str) -> Iterator[statements.Delete]:
         """Yield the deletions of variables, once no result waits to be nested."""
         if name not in self.nestable:
-            self.deleted.append(Delete(name))
+            self.deleted.append(statements.Delete(name))
         if not self.waiting:
             yield from self.deleted
             self.deleted.clear()
@@ -131,10 +114,10 @@ class Writer:
         if isinstance(step, Apply):
             yield from self.made(step)
 
-    def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
+    def function(self, name: str, parameters: tuple[str, ...], output: str) -> statements.Function:
         """Return the forward part up to an output as a function of some leaves."""
         results = needed_results(self.scenario, output)
-        return Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
+        return statements.Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
 
     def jvp(self, step: Jvp) -> Iterator[Statement]:
         """Yield the statements that push tangents forward."""
@@ -158,7 +141,8 @@ class Writer:
 
     def value(self, name: str) -> Show:
         """Return the statement that shows a tensor's array."""
-        return Show(f"value of {name}", calls.value(self.adapter, name), dtype=calls.value_dtype(self.adapter, name))
+        dtype = calls.optional(self.adapter.value_dtype, x=Name(name))
+        return Show(f"value of {name}", calls.value(self.adapter, name), dtype=dtype)
 
 
 @dataclass(slots=True)
@@ -192,7 +176,7 @@ class TapeWriter(Writer):
             case Grad(name=name, output=output, leaf=leaf):
                 before, seed = self.seed(step.seed)
                 yield from before
-                yield calls.grad(tape, output, leaf, name, seed)
+                yield call(tape.grad, name, output=Name(output), leaf=Name(leaf), seed=seed)
             case Backward(output=output):
                 yield from self.backward(step, output)
             case kinds.ZeroGrad(name=name):
@@ -200,12 +184,12 @@ class TapeWriter(Writer):
             case kinds.Detach(name=name, source=source):
                 yield call(tape.detach, name, x=Name(source))
             case kinds.EnterMode(mode=mode):
-                yield Enter(call(tape.no_grad if mode == "no_grad" else tape.enable_grad))
+                yield statements.Enter(call(tape.no_grad if mode == "no_grad" else tape.enable_grad))
             case kinds.LeaveMode(by_error=by_error):
-                yield Leave(by_error)
+                yield statements.Leave(by_error)
             case kinds.RequireGrad(name=name) | kinds.StopRequiringGrad(name=name):
-                wanted = isinstance(step, kinds.RequireGrad)
-                yield call(tape.set_requires_grad, x=Name(name), requires_grad=Value(wanted))
+                required = Value(isinstance(step, kinds.RequireGrad))
+                yield call(tape.set_requires_grad, x=Name(name), requires_grad=required)
             case kinds.DeleteName(name=name):
                 yield from self.delete(name)
             case kinds.Write():
@@ -233,11 +217,8 @@ class TapeWriter(Writer):
 
     def write(self, step: kinds.Write) -> Call:
         """Return the call that overwrites a tensor."""
-        tensor, operand = Name(step.name), Name(step.operand)
-        if step.index is None:
-            return call(self.adapter.in_place[step.action], x=tensor, y=operand)
-        index = Value(native_index(step.index))
-        return call(self.adapter.in_place_at[step.action], x=tensor, y=operand, index=index)
+        templates = self.adapter.in_place if step.index is None else self.adapter.in_place_at
+        return call(templates[step.action], x=Name(step.name), y=Name(step.operand), index=Value(native(step.index)))
 
     def hook(self, step: kinds.Hook) -> Iterator[Statement]:
         """Yield the statements of a hook that stores copies of gradients, since the library may change these later."""
@@ -248,7 +229,7 @@ class TapeWriter(Writer):
         if step.factor is not None:
             fields |= {"gradient": Name("gradient"), "factor": Value(step.factor), "product": self.product(step.factor)}
         body = call(syntax.recording if step.factor is None else syntax.replacing, **fields)
-        yield call(self.adapter.hook, step.name, x=Name(step.tensor), function=Lambda(("gradient",), body))
+        yield call(self.adapter.hook, step.name, x=Name(step.tensor), function=statements.Lambda(("gradient",), body))
 
     def product(self, factor: float) -> Call:
         """Return the call that multiplies a gradient by a factor, with the engine's own ``multiply``."""
@@ -264,7 +245,7 @@ class TapeWriter(Writer):
         if what == "value":
             return self.value(name)
         if what == "grad":
-            dtype = calls.gradient_dtype(self.adapter, name)
+            dtype = calls.optional(self.adapter.gradient_dtype, leaf=Name(name))
             return Show(f"gradient of {name}", calls.gradient(self.adapter, name), dtype=dtype)
         if what == "hook":
             return Show(f"what {name} saw", Call("{seen}", {"seen": Name(self.seen[name])}), "arrays")
@@ -293,11 +274,8 @@ class FunctionalWriter(Writer):
         return pullback, [self.function(function, leaves, output), made]
 
     def seed(self, step: Backward | Grad) -> Call:
-        """Return the call that makes a seed, ones if the step has none."""
-        seed = step.seed
-        if seed is None:
-            ones = np.ones(evaluate(self.scenario, Float64())[step.output].shape)
-            seed = Constant.of(ones, promoted(floating_dtypes(self.scenario)[step.output]))
+        """Return the call that makes a seed."""
+        seed = seed_of(self.scenario, step)
         return calls.seed(self.adapter, seed, seed.dtype)
 
     def recorded(self, step: Grad) -> Iterator[Statement]:
@@ -368,9 +346,12 @@ class FunctionalWriter(Writer):
         return Show(f"gradient of {name}", shown.call, dtype=shown.dtype, optional=True)
 
 
-def native_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return an index as Python's own, with slices as ``slice``."""
-    return tuple(item.to_native() if isinstance(item, Slice) else item for item in index)
+def seed_of(scenario: Scenario, step: Backward | Grad) -> Constant:
+    """Return the seed of a step, ones if it has none."""
+    if step.seed is not None:
+        return step.seed
+    ones = np.ones(evaluate(scenario, Float64())[step.output].shape)
+    return Constant.of(ones, promoted(floating_dtypes(scenario)[step.output]))
 
 
 def nestable_results(scenario: Scenario) -> frozenset[str]:
@@ -405,7 +386,10 @@ def needed_results(scenario: Scenario, output: str) -> tuple[Apply | Grad, ...]:
 
 def relevant_leaves(scenario: Scenario, output: str) -> list[str]:
     """Return the leaves that require grad and that ``output`` depends on, in order."""
-    used: set[str] = {output}
-    for step in needed_results(scenario, output):
-        used.update(step.uses)
-    return [leaf.name for leaf in scenario.leaves if leaf.requires_grad and leaf.name in used]
+    return [leaf.name for leaf in read_leaves(scenario, output) if leaf.requires_grad]
+
+
+def read_leaves(scenario: Scenario, output: str) -> list[Leaf]:
+    """Return the leaves that ``output`` depends on, in order."""
+    used = {output}.union(*(step.uses for step in needed_results(scenario, output)))
+    return [leaf for leaf in scenario.leaves if leaf.name in used]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
-from refgrad.interpreter import Float64, evaluate
 from refgrad.native import calls
-from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
+from refgrad.native.adapter import AnyAdapter, TapeAdapter
 from refgrad.native.engine import Engine
-from refgrad.native.library import LANGUAGE, EndingError, Library, function
+from refgrad.native.library import LANGUAGE, Library, RaisedError, function
 from refgrad.native.observation import Observation, Raised
 from refgrad.native.process import Limits
-from refgrad.native.program import Program
-from refgrad.native.statements import Argument, Call, Code, Name, Names, Show, Value
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario
+from refgrad.native.program import seed_of
+from refgrad.native.statements import Call, Code, Name, Names, Statement, Value
+from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
 
 ATTEMPT: Final = """\
 def attempt(rounds, seconds):  # run each in turn, and count what it shows
@@ -77,13 +74,9 @@ class Repetition:
 
         There are none if the engine raises an error for a leaf or a seed. Raises EndingError if the runner ends.
         """
-        fields: dict[str, Argument] = {"attempt": Name("attempt"), "rounds": Value(rounds), "seconds": Value(seconds)}
-        look = Show("attempt", Call("{attempt}({rounds}, {seconds})", fields), "data")
-        around = self.engine.program(self.scenarios[0]).around
-        *_, counted = self.engine.run(Program(((Code(self.text),), (look,)), around))
-        if counted.ending is not None:
-            raise EndingError(counted.ending)
-        if counted.error is not None:
+        try:
+            (counted,) = Library(self.engine).run(self.text, (rounds, seconds), timed=False)
+        except RaisedError:
             return [() for _ in self.scenarios]
         pairs = zip(self.scenarios, counted.data, strict=True)
         return [tuple(self._repeated(scenario, *each) for each in found) for scenario, found in pairs]
@@ -92,9 +85,9 @@ class Repetition:
         if shown and isinstance(shown[0], str):
             kind, message, bases = shown
             return Repeated(seen, error=self.engine.told(Raised(kind, message, tuple(bases))))
-        arrays = iter(shown)
-        observed = (_observed(next(arrays)) if isinstance(step, Read) else Observation() for step in scenario.steps)
-        return Repeated(seen, tuple(observed))
+        read = iter(shown)
+        arrays = [next(read) if isinstance(step, Read) else None for step in scenario.steps]
+        return Repeated(seen, tuple(Observation(x, dtype="" if x is None else x.dtype.name) for x in arrays))
 
     def printed(self, rounds: int) -> str:
         """Return a program that runs the scenarios ``rounds`` times and prints how often each gave which result."""
@@ -113,85 +106,49 @@ class Repetition:
         return "\n\n".join(["import time\n", *functions, ATTEMPT, f"programs = [{', '.join(heads)}]\n"])
 
     def _function(self, head: str, scenario: Scenario) -> str:
-        writer = _Writer(self.engine, scenario)
-        made, repeated = list(writer.made()), list(writer.repeated())
-        lines = ["def run():", *(f"    {line}" for line in [*(made if self.afresh else []), *repeated])]
-        return function(f"{head}()", [*([] if self.afresh else [*made, ""]), *lines, "", "return run"])
+        made, run = map(_lines, self._statements(scenario))
+        outer, inner = ([], [*made, *run]) if self.afresh else ([*made, ""], run)
+        return function(f"{head}()", [*outer, *function("run()", inner).splitlines(), "", "return run"])
+
+    def _statements(self, scenario: Scenario) -> tuple[list[Statement], list[Statement]]:
+        """Return the statements that make leaves and the seed, and those of a run, which returns what is read."""
+        adapter, leaves = self.engine.adapter, tuple(leaf.name for leaf in scenario.leaves if leaf.requires_grad)
+        backward = next(step for step in scenario.steps if isinstance(step, Backward))
+        output, seed = backward.output, backward.seed
+        made: list[Statement] = [
+            calls.tensor_of(adapter, leaf.value, leaf.name, requires_grad=leaf.requires_grad)
+            for leaf in scenario.leaves
+        ]
+        run: list[Statement] = [
+            calls.application(step, self.engine.spelling(step, scenario)) for step in scenario.applications
+        ]
+        if isinstance(adapter, TapeAdapter):
+            run.append(calls.backward(adapter, output, Value(None) if seed is None else Name("seed")))
+            gradients = {leaf: calls.gradient(adapter, leaf) for leaf in leaves}
+            run.append(Code(f"shown = {_shown(scenario, adapter, gradients)}"))
+            run += [calls.zero_grad(adapter, leaf) for leaf in leaves if adapter.zero_grad is not None]
+            run.append(Code("return shown"))
+        else:
+            seed = seed_of(scenario, backward)
+            forward = function(f"forward({', '.join(leaves)})", [*_lines(run), f"return {output}"])
+            pullback = calls.vjp(adapter, "forward", Names(leaves), (output, "pullback"))
+            gradients = {leaf: calls.value(adapter, f"gradients[{index}]") for index, leaf in enumerate(leaves)}
+            shown = Code(f"return {_shown(scenario, adapter, gradients)}")
+            run = [Code(forward), pullback, Code("gradients = pullback(seed)"), shown]
+        if seed is not None:
+            made.append(calls.seed(adapter, seed, seed.dtype, "seed"))
+        return made, run
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Writer of the lines of one scenario."""
-
-    engine: Engine
-    scenario: Scenario
-
-    @property
-    def backward(self) -> Backward:
-        return next(step for step in self.scenario.steps if isinstance(step, Backward))
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        return tuple(leaf.name for leaf in self.scenario.leaves if leaf.requires_grad)
-
-    @property
-    def seed(self) -> Constant | None:
-        """Seed of the backward. A functional engine always has one: ones if the scenario omits it."""
-        given = self.backward.seed
-        if given is not None or isinstance(self.engine.adapter, TapeAdapter):
-            return given
-        return Constant.of(np.ones(evaluate(self.scenario, Float64())[self.backward.output].shape))
-
-    def made(self) -> Iterator[str]:
-        """Yield the lines that make leaves and the seed."""
-        adapter = self.engine.adapter
-        for leaf in self.scenario.leaves:
-            yield from LANGUAGE.assigned(
-                calls.tensor_of(adapter, leaf.value, leaf.name, requires_grad=leaf.requires_grad)
-            )
-        if self.seed is not None:
-            yield from LANGUAGE.assigned(calls.seed(adapter, self.seed, self.seed.dtype, "seed"))
-
-    def repeated(self) -> Iterator[str]:
-        """Yield the lines that run forward and backward, read results, and reset gradients."""
-        adapter = self.engine.adapter
-        return self._on_tape(adapter) if isinstance(adapter, TapeAdapter) else self._by_pullback(adapter)
-
-    def _on_tape(self, tape: TapeAdapter) -> Iterator[str]:
-        yield from self._applications()
-        yield from LANGUAGE.assigned(
-            calls.backward(tape, self.backward.output, Value(None) if self.seed is None else Name("seed"))
-        )
-        looks = {leaf: calls.gradient(tape, leaf) for leaf in self.wanted}
-        yield f"shown = {self._shown(looks)}"
-        if tape.zero_grad is not None:
-            yield from (line for leaf in self.wanted for line in LANGUAGE.assigned(calls.zero_grad(tape, leaf)))
-        yield "return shown"
-
-    def _by_pullback(self, functional: FunctionalAdapter) -> Iterator[str]:
-        output = self.backward.output
-        yield from function(
-            f"forward({', '.join(self.wanted)})", [*self._applications(), f"return {output}"]
-        ).splitlines()
-        yield from LANGUAGE.assigned(calls.vjp(functional, "forward", Names(self.wanted), (output, "pullback")))
-        yield "gradients = pullback(seed)"
-        looks = {leaf: calls.value(functional, f"gradients[{place}]") for place, leaf in enumerate(self.wanted)}
-        yield f"return {self._shown(looks)}"
-
-    def _applications(self) -> Iterator[str]:
-        for step in self.scenario.applications:
-            yield from LANGUAGE.assigned(calls.application(step, self.engine.spelling(step, self.scenario)))
-
-    def _shown(self, gradients: Mapping[str, Call]) -> str:
-        """Return the expression of the list of all arrays that the scenario reads."""
-        adapter = self.engine.adapter
-        reads = [step for step in self.scenario.steps if isinstance(step, Read)]
-        looks = (gradients[each.name] if each.what == "grad" else calls.value(adapter, each.name) for each in reads)
-        return f"[{', '.join(map(LANGUAGE.called, looks))}]"
+def _lines(statements: Iterable[Statement]) -> list[str]:
+    return [line for statement in statements for line in LANGUAGE.lines(statement)]
 
 
-def _observed(array: Any) -> Observation:
-    return Observation() if array is None else Observation(array, dtype=array.dtype.name)
+def _shown(scenario: Scenario, adapter: AnyAdapter, gradients: Mapping[str, Call]) -> str:
+    """Return the expression of the list of all arrays that a scenario reads."""
+    reads = [step for step in scenario.steps if isinstance(step, Read)]
+    looks = (gradients[each.name] if each.what == "grad" else calls.value(adapter, each.name) for each in reads)
+    return f"[{', '.join(map(LANGUAGE.called, looks))}]"
 
 
 def plain(scenario: Scenario) -> Scenario:

@@ -9,11 +9,12 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from refgrad.native.adapter import AnyAdapter, EngineStartError
+from refgrad.errors import EngineStartError
+from refgrad.native.adapter import AnyAdapter
 from refgrad.native.observation import Ending, Observation, ProtocolError, Raised, read_answer
 from refgrad.native.process import EndedError, Limits, RunnerProcess
 from refgrad.native.program import Program
@@ -37,31 +38,13 @@ Shown = tuple[Observation, ...] | Ending
 """Observations of the steps of a program, or how the runner ended in it."""
 
 
-class Runner(Protocol):
-    """Interface of runners: :class:`LocalRunner` for this process, :class:`ProcessRunner` for another."""
-
-    def run(self, programs: Sequence[Program]) -> list[Shown]:
-        """Run programs and return the observations of each, or how the runner ended in it."""
-
-    @property
-    def endings(self) -> int:
-        """Number of processes that have ended so far."""
-
-    def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return which of the names each module of the library has, with a number that identifies the named object."""
-
-    def renew(self) -> bool:
-        """Run the next program in a new process. Return False if the runner has no other process."""
-
-    hurried: bool
-    """True if programs have only a part of the time limit, since a hang is expected."""
-
-
 class LocalRunner:
     """Runner in this process: for a debugger, and for functions that exist only here."""
 
     endings = 0
+    """Number of processes that have ended so far."""
     hurried = False
+    """True if programs have only a part of the time limit, since a hang is expected."""
     watch: Callable[[int], None] | None = None
     """Function that is called with the number of each step before the step runs."""
 
@@ -90,12 +73,11 @@ class LocalRunner:
         return found
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return which of the names each module of the library has."""
-        found: Mapping[str, Mapping[str, int]] = self.session.members(modules, names)
-        return found
+        """Return which of the names each module of the library has, with a number that identifies the named object."""
+        return self.session.members(modules, names)
 
     def renew(self) -> bool:
-        """Return False: there is only this process."""
+        """Run the next program in a new process. Return False, as there is only this one."""
         return False
 
 
@@ -218,11 +200,6 @@ class ProcessRunner:
             self.stop()
         return True
 
-    @property
-    def pid(self) -> int | None:
-        """ID of the process that runs programs, or None."""
-        return None if self._process is None else self._process.pid or None
-
     def stop(self) -> None:
         """Stop the process, if there is one."""
         process, self._process = self._process, None
@@ -282,6 +259,9 @@ class ProcessRunner:
             command = shlex.join(self.command)
             message += f"; `{command}` is its runner.command, which must answer as {PAGE} describes"
         return EngineStartError(message)
+
+
+Runner: TypeAlias = LocalRunner | ProcessRunner
 
 
 def _about(answer: Mapping[str, Any]) -> Mapping[str, Any] | Raised:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from refgrad.native.runners.python_runner import literal
 from refgrad.scenario import Constant
 
 Wire: TypeAlias = dict[str, Any]
@@ -249,23 +250,6 @@ def _argument_of(row: Wire) -> Argument:
     return _ARGUMENTS[kind](value)
 
 
-def _lambda_of(row: Wire) -> Lambda:
-    return Lambda(tuple(map(_named, row["parameters"])), call_of(row["body"]))
-
-
-def _value_of(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, inner),) = value.items()
-    if kind == "float":
-        return float.fromhex(inner)
-    return slice(*inner) if kind == "slice" else {"tuple": tuple, "list": list}[kind](map(_value_of, inner))
-
-
-def _constant_of(row: Wire) -> Constant:
-    return Constant(row["dtype"], tuple(row["shape"]), b64decode(row["data"], validate=True))
-
-
 _STATEMENTS: Final[Mapping[str, Callable[[Any], Statement]]] = MappingProxyType({
     "call": call_of,
     "show": _show_of,
@@ -281,22 +265,17 @@ _STATEMENTS: Final[Mapping[str, Callable[[Any], Statement]]] = MappingProxyType(
 _ARGUMENTS: Final[Mapping[str, Callable[[Any], Argument]]] = MappingProxyType({
     "name": lambda name: Name(_named(name)),
     "names": lambda names: Names(tuple(map(_named, names))),
-    "value": lambda value: Value(_value_of(value)),
-    "array": _constant_of,
+    "value": lambda value: Value(literal(value)),
+    "array": lambda row: Constant(row["dtype"], tuple(row["shape"]), b64decode(row["data"], validate=True)),
     "call": call_of,
-    "lambda": _lambda_of,
+    "lambda": lambda row: Lambda(tuple(map(_named, row["parameters"])), call_of(row["body"])),
 })
 
 
 def _show_wire(show: Show) -> Wire:
-    told: Wire = {"call": call_wire(show.call), "form": show.form}
-    if show.dtype is not None:
-        told["dtype"] = call_wire(show.dtype)
-    if show.optional:
-        told["optional"] = True
-    if show.timed:
-        told["timed"] = True
-    return told
+    dtype = {} if show.dtype is None else {"dtype": call_wire(show.dtype)}
+    flags = {name: True for name in ("optional", "timed") if getattr(show, name)}
+    return {"call": call_wire(show.call), "form": show.form, **dtype, **flags}
 
 
 def call_wire(call: Call) -> Wire:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import pytest
 
@@ -23,24 +23,37 @@ ITEM: Final = "refgrad::"
 """Prefix of the id of an item; the rest is the id of its check."""
 
 
-@dataclass(frozen=True, slots=True)
-class GradeOptions:
-    """The name of an engine, and how to grade it. An empty ``select`` means every check."""
+FLAG: Final = {"action": "store_true"}
+GLOBS: Final = {"metavar": "GLOB", "action": "append"}
 
-    engine: str
-    profile: str = "standard"
-    seed: int = 0
-    output: Path | None = None
-    select: tuple[str, ...] = ()
-    resume: bool = False
-    python: str | None = None
-    in_process: bool = False
-    time_limit: float | None = None
-    start_limit: float | None = None
-    memory_limit: int | None = None
-    expect: Path | None = None
-    update: bool = False
-    name: str | None = None
+
+def _value(metavar: str, kind: type = str) -> dict[str, Any]:
+    return {"metavar": metavar, "type": kind}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeOptions:
+    """The name of an engine, and how to grade it. An empty ``select`` means every check.
+
+    Each field is an option of pytest, with a help text and further arguments of ``addoption``.
+    """
+
+    engine: Annotated[str, "run refgrad's checks on this engine (or module:object)", _value("NAME")]
+    profile: Annotated[str, "how much: smoke, standard (the default) or thorough", _value("NAME")] = "standard"
+    expect: Annotated[Path | None, "accept the known failures that this file of TOML lists", _value("FILE")] = None
+    update: Annotated[bool, "write the file of --refgrad-expect anew by what is found", FLAG] = False
+    output: Annotated[
+        Path | None, "write the verdicts to DIR/ENGINE.json, and a journal while grading", _value("DIR")
+    ] = None
+    name: Annotated[str | None, "name of the engine in the report, and of its file", _value("NAME")] = None
+    seed: Annotated[int, "the seed that every generated scenario follows from (default 0)", _value("N", int)] = 0
+    select: Annotated[tuple[str, ...], "run the checks whose id matches, such as 'operators/*'", GLOBS] = ()
+    python: Annotated[str | None, "run the engine in this interpreter, which needs no refgrad", _value("PATH")] = None
+    in_process: Annotated[bool, "run the engine in this process, for a debugger", FLAG] = False
+    time_limit: Annotated[float | None, "end an engine that runs one program longer", _value("SECONDS", float)] = None
+    start_limit: Annotated[float | None, "end an engine that takes longer to start", _value("SECONDS", float)] = None
+    memory_limit: Annotated[int | None, "let a started engine take no more memory than this", _value("MIB", int)] = None
+    resume: Annotated[bool, "go on from the journal that an interrupted run left in DIR", FLAG] = False
 
     @classmethod
     def of(cls, config: pytest.Config) -> GradeOptions | None:
@@ -101,27 +114,11 @@ def _defaults(folder: Path) -> dict[str, Any]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, all of which need --refgrad-engine."""
     group = parser.getgroup("refgrad", "grading an automatic differentiation engine")
-
-    rows: list[tuple[str, str, dict[str, Any]]] = [
-        ("engine", "run refgrad's checks on this engine (or module:object)", {"metavar": "NAME"}),
-        ("profile", "how much: smoke, standard (the default) or thorough", {"metavar": "NAME"}),
-        ("expect", "accept the known failures that this file of TOML lists", {"metavar": "FILE"}),
-        ("update", "write the file of --refgrad-expect anew by what is found", {"action": "store_true"}),
-        ("output", "write the verdicts to DIR/ENGINE.json, and a journal while grading", {"metavar": "DIR"}),
-        ("name", "name of the engine in the report, and of its file", {"metavar": "NAME"}),
-        ("seed", "the seed that every generated scenario follows from (default 0)", {"type": int, "metavar": "N"}),
-        ("select", "run the checks whose id matches, such as 'operators/*'", {"action": "append", "metavar": "GLOB"}),
-        ("python", "run the engine in this interpreter, which needs no refgrad", {"metavar": "PATH"}),
-        ("in-process", "run the engine in this process, for a debugger", {"action": "store_true"}),
-        ("time-limit", "end an engine that runs one program longer", {"type": float, "metavar": "SECONDS"}),
-        ("start-limit", "end an engine that takes longer to start", {"type": float, "metavar": "SECONDS"}),
-        ("memory-limit", "let a started engine take no more memory than this", {"type": int, "metavar": "MIB"}),
-        ("resume", "go on from the journal that an interrupted run left in DIR", {"action": "store_true"}),
-    ]
     further = {"engine": ["--engine"], "expect": ["--expect"], "profile": []}  # pytest-profiling has --profile
-    for name, text, rest in rows:
-        names, dest = further.get(name, [f"--grade-{name}"]), f"grade_{name.replace('-', '_')}"
-        group.addoption(f"--refgrad-{name}", *names, dest=dest, default=None, help=text, **rest)
+    for field, hint in get_type_hints(GradeOptions, include_extras=True).items():
+        name, (text, rest) = field.replace("_", "-"), hint.__metadata__
+        names = further.get(name, [f"--grade-{name}"])
+        group.addoption(f"--refgrad-{name}", *names, dest=f"grade_{field}", default=None, help=text, **rest)
 
 
 @pytest.hookimpl(tryfirst=True)

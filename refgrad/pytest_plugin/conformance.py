@@ -22,7 +22,6 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import launch
 from refgrad.native.runner import ProcessRunner
 from refgrad.native.text import plain_line, plain_text
-from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import CHARACTERS
 from refgrad.report.ci import failure_text
@@ -149,13 +148,6 @@ class Suite(pytest.Collector):
 
     engine: EngineSession
 
-    @classmethod
-    def of(cls, session: pytest.Session, engine: EngineSession) -> Suite:
-        """Return the suite of a session."""
-        suite: Suite = cls.from_parent(session, name=SUITE, nodeid=SUITE)
-        suite.engine = engine
-        return suite
-
     def collect(self) -> Iterator[CheckItem]:
         """Yield one item for each check, in the order of a report."""
         for check in self.engine.plan.checks:
@@ -178,11 +170,12 @@ class CheckItem(pytest.Item):
             if hasattr(self.config, "workerinput"):  # users stop the controller: this comes from the engine
                 raise RuntimeError("the check was interrupted") from error
             raise
-        self._attach(verdict)
-        objection = self._known.objection(verdict)
+        self.user_properties.append(as_property(verdict))
+        known = self.engine.plan.known_failures
+        objection = known.objection(verdict)
         if objection or self._fails(verdict):
             raise CheckFailedError(self.engine.plan.script(verdict), objection=objection)
-        if reason := verdict.failed and self._known.reason_to_accept(verdict):
+        if reason := verdict.failed and known.reason_to_accept(verdict):
             pytest.xfail(reason)
         if verdict.failed:
             pytest.xfail(f"{verdict.verdict}, on the level {verdict.level}: {plain_line(verdict.message)}")
@@ -198,20 +191,14 @@ class CheckItem(pytest.Item):
         while verdict.cause and verdict.cause not in selected:
             selected.add(verdict.cause)
             verdict = self.engine.verdict(check_named(verdict.cause))
-            self._attach(verdict)
+            self.user_properties.append(as_property(verdict))
             if self._fails(verdict):
                 raise CheckFailedError(self.engine.plan.script(verdict), self.check.id)
 
-    @property
-    def _known(self) -> KnownFailures:
-        return self.engine.plan.known_failures
-
     def _fails(self, verdict: Verdict) -> bool:
         """Return True if a verdict fails the session."""
-        return verdict.failed and verdict.level == "MUST" and not self._known.reason_to_accept(verdict)
-
-    def _attach(self, verdict: Verdict) -> None:
-        self.user_properties.append(as_property(verdict))
+        accepted = self.engine.plan.known_failures.reason_to_accept(verdict)
+        return verdict.failed and verdict.level == "MUST" and not accepted
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the text of the verdict, not a traceback; for other errors, a traceback without frames of pytest."""

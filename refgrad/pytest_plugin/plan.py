@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sys
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.journal import Journal
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import AnyAdapter, adapter_data, engine_version, find_adapter
+from refgrad.native.adapter import AnyAdapter, engine_version, find_adapter
+from refgrad.native.adapter.registry import adapter_data
 from refgrad.native.engine import Isolation
 from refgrad.native.engine_names import shipped_engines
 from refgrad.native.process import Limits
@@ -27,11 +29,6 @@ from refgrad.pytest_plugin import GradeOptions
 from refgrad.pytest_plugin.known_failures import KnownFailures
 from refgrad.report.document import describe_engine, document_path
 from refgrad.report.findings import Script
-
-try:
-    import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +45,7 @@ class Lock:
         while True:
             file = FileIO(path, "a")
             try:
-                if fcntl is not None:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_at(file, path):
                     return cls(path, file)
             except BlockingIOError:

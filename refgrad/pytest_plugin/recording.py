@@ -61,11 +61,6 @@ class Signals:
         """Exit status of a process ended by the signal, as shells report it, or 0 if none was received."""
         return 128 + self.received if self.received else 0
 
-    @property
-    def terminated(self) -> bool:
-        """Return True if a signal other than SIGINT was received. pytest has an exit status of its own for SIGINT."""
-        return self.received not in {0, signal.SIGINT}
-
     def _handle(self, number: int, _: FrameType | None) -> None:
         first = not self.received
         self.received = self.received or number
@@ -86,9 +81,17 @@ TO_THE_END = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED})
 """Exit statuses of sessions that ran all their items, unless ``shouldfail`` or ``shouldstop`` is set."""
 
 
+OWN_LETTERS: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
+"""Outcomes that pass, but have letters of their own, since they deserve attention."""
+
+Status = tuple[str, str, str]
+
+
 @dataclass(eq=False)
 class SessionRecorder:
     """Records the verdicts of a session: in the journal at once, in the report at its end, however it ends.
+
+    It also prints which engine is graded, and the verdicts.
 
     ``start_error`` is the reason why the engine could not be started, ``write_error`` why a file could not be written.
     ``broken`` maps the checks that ended without a verdict to the text of their reports. ``chosen`` are the checks that
@@ -156,17 +159,50 @@ class SessionRecorder:
         if status:
             session.exitstatus = status
 
+    def pytest_report_header(self) -> str:
+        """Return the line of pytest's header that names the engine."""
+        return f"refgrad: grading {self.plan.title}, {len(self.plan.checks)} checks"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
+        """Return the verdict of a check in place of pytest's own word for its outcome."""
+        if report.outcome not in OUTCOMES_OF_REPORTS:
+            return "run again after a crash", "R", "RUN AGAIN"
+        verdicts = [] if hasattr(report, "wasxfail") else verdicts_in(report)
+        if not verdicts:
+            return None
+        verdict = verdicts[0]
+        if verdict.failed:
+            return "failed", "F", verdict.verdict.upper()
+        if verdict.verdict in OWN_LETTERS and report.passed:
+            return verdict.verdict, OWN_LETTERS[verdict.verdict], verdict.verdict.upper()
+        return None
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the counts of outcomes, the messages of those with their own letter, and the path of the report."""
+        verdicts = self.ordered_verdicts
+        if not verdicts and not self.missing:
+            return
+        terminalreporter.section(f"refgrad: {self.plan.title}")
+        counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
+        own = (each for each in verdicts if each.verdict in OWN_LETTERS)
+        for line in (
+            ", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name]),
+            *(plain_line(f"{each.verdict}: {each.id}: {each.message}") for each in own),
+            *self.annotations(),
+        ):
+            terminalreporter.write_line(line)
+        if self.missing:
+            terminalreporter.write_line(without_verdict(self.missing), red=True)
+        if self.write_error:
+            terminalreporter.write_line(self.write_error, red=True)
+        if self.report is not None:
+            terminalreporter.write_line(f"report: {self.report}")
+
     @property
     def ordered_verdicts(self) -> list[Verdict]:
         """Verdicts of this session so far, in the order of the suite."""
         return [self.verdicts[check.id] for check in all_checks() if check.id in self.verdicts]
-
-    @property
-    def unfinished(self) -> list[str]:
-        """Chosen checks that have no verdict, in the order of the suite."""
-        every = [check.id for check in self.plan.checks]
-        chosen = every if self.chosen is None or self.uncollected else self.chosen
-        return [check for check in chosen if check not in self.verdicts]
 
     def give_up(self, message: str) -> None:
         """End the session because the engine cannot be started."""
@@ -230,7 +266,8 @@ class SessionRecorder:
         """Return the exit status that replaces pytest's own, or 0. No check without a verdict must go unnoticed."""
         if session.config.option.collectonly or self.start_error:
             return 0
-        if self.signals.terminated and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+        if interrupted and self.signals.received not in {0, signal.SIGINT}:  # pytest has a status for SIGINT
             return self.signals.status
         return BROKEN if self.write_error or self.missing else 0
 
@@ -238,8 +275,11 @@ class SessionRecorder:
         """Return the checks without a verdict: those that were run, and, unless the session was stopped, all chosen."""
         if session.config.option.collectonly:
             return ()
-        stopped = session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END
-        return list(self.broken) if stopped else self.unfinished
+        if session.shouldfail or session.shouldstop or session.exitstatus not in TO_THE_END:
+            return list(self.broken)
+        every = [check.id for check in self.plan.checks]
+        chosen = every if self.chosen is None or self.uncollected else self.chosen
+        return [check for check in chosen if check not in self.verdicts]
 
 
 def _complete_junit(config: pytest.Config, start_error: str) -> None:
@@ -275,60 +315,6 @@ def _add_error(xml: LogXML, message: str) -> None:
     reporter = xml.node_reporter(f"{SUITE}::start")
     reporter.attrs.update(classname=SUITE, name="start")
     reporter._add_simple("error", "the engine cannot be started", message)  # noqa: SLF001 (plugins have no other way)
-
-
-OWN_LETTERS: Mapping[str, str] = MappingProxyType({"convention": "c", "inconclusive": "i"})
-"""Outcomes that pass, but have letters of their own, since they deserve attention."""
-
-Status = tuple[str, str, str]
-
-
-@dataclass(eq=False)
-class Narrator:
-    """Prints which engine is graded, and the verdicts."""
-
-    recorder: SessionRecorder
-
-    def pytest_report_header(self) -> str:
-        """Return the line of pytest's header that names the engine."""
-        plan = self.recorder.plan
-        return f"refgrad: grading {plan.title}, {len(plan.checks)} checks"
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> Status | None:
-        """Return the verdict of a check in place of pytest's own word for its outcome."""
-        if report.outcome not in OUTCOMES_OF_REPORTS:
-            return "run again after a crash", "R", "RUN AGAIN"
-        verdicts = [] if hasattr(report, "wasxfail") else verdicts_in(report)
-        if not verdicts:
-            return None
-        verdict = verdicts[0]
-        if verdict.failed:
-            return "failed", "F", verdict.verdict.upper()
-        if verdict.verdict in OWN_LETTERS and report.passed:
-            return verdict.verdict, OWN_LETTERS[verdict.verdict], verdict.verdict.upper()
-        return None
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the counts of outcomes, the messages of those with their own letter, and the path of the report."""
-        verdicts = self.recorder.ordered_verdicts
-        if not verdicts and not self.recorder.missing:
-            return
-        terminalreporter.section(f"refgrad: {self.recorder.plan.title}")
-        counted: Counter[Outcome] = Counter(verdict.verdict for verdict in verdicts)
-        own = (each for each in verdicts if each.verdict in OWN_LETTERS)
-        for line in (
-            ", ".join(f"{counted[name]} {name}" for name in reversed(OUTCOMES) if counted[name]),
-            *(plain_line(f"{each.verdict}: {each.id}: {each.message}") for each in own),
-            *self.recorder.annotations(),
-        ):
-            terminalreporter.write_line(line)
-        if self.recorder.missing:
-            terminalreporter.write_line(without_verdict(self.recorder.missing), red=True)
-        if self.recorder.write_error:
-            terminalreporter.write_line(self.recorder.write_error, red=True)
-        if self.recorder.report is not None:
-            terminalreporter.write_line(f"report: {self.recorder.report}")
 
 
 def without_verdict(checks: Sequence[str]) -> str:

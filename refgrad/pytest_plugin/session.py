@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from refgrad.errors import UserError
+from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import EngineStartError, adapter_of
+from refgrad.native.adapter.registry import adapter_of
 from refgrad.pytest_plugin import GradeOptions
-from refgrad.pytest_plugin.conformance import PROPERTY, CheckItem, EngineSession, Running, Suite
+from refgrad.pytest_plugin.conformance import PROPERTY, SUITE, CheckItem, EngineSession, Running, Suite
 from refgrad.pytest_plugin.plan import Lock, Plan
-from refgrad.pytest_plugin.recording import CANNOT_START, Narrator, SessionRecorder, Signals, write_junit_error
+from refgrad.pytest_plugin.recording import CANNOT_START, SessionRecorder, Signals, write_junit_error
 from refgrad.pytest_plugin.workers import MOST_DEATHS, WorkerSupervision
 
 RECORDER = "refgrad-recorder"
@@ -52,7 +52,6 @@ def _install_controller(config: pytest.Config, plan: Plan) -> None:
     recorder = SessionRecorder(plan, known, signals)
     config.pluginmanager.register(recorder, RECORDER)
     config.pluginmanager.register(Conformance(EngineSession(plan, known)), "refgrad-conformance")
-    config.pluginmanager.register(Narrator(recorder), "refgrad-narrator")
     if config.pluginmanager.has_plugin("xdist"):
         shared = _shared_file(config, lock)
         config.pluginmanager.register(WorkerSupervision(recorder, str(shared)), "refgrad-workers")
@@ -105,7 +104,8 @@ class Conformance:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Collect the suite, before options such as -k select among the items."""
-        suite = Suite.of(session, self.engine)
+        suite: Suite = Suite.from_parent(session, name=SUITE, nodeid=SUITE)
+        suite.engine = self.engine
         report = session.ihook.pytest_make_collect_report(collector=suite)
         items.extend(report.result)
         session.ihook.pytest_collectreport(report=report)

@@ -14,6 +14,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -175,16 +176,14 @@ class WorkerSupervision:
 
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Run a check again in which a worker died. After too many deaths its verdict is ``crashed``."""
-        checks = {check.id: check for check in self.recorder.plan.checks}
-        check = checks.get(crashitem.removeprefix(f"{SUITE}::"))
+        name = crashitem.removeprefix(f"{SUITE}::")
+        check = next((check for check in self.recorder.plan.checks if check.id == name), None)
         if check is None:
             return
-        if self._may_run_again(check):
-            try:
+        self._deaths[check.id] += 1
+        if self._deaths[check.id] <= MOST_TRIES and self._deaths.total() <= MOST_DEATHS:
+            with suppress(NotImplementedError):  # some schedulers of pytest-xdist cannot
                 sched.mark_test_pending(crashitem)
-            except NotImplementedError:  # some schedulers of pytest-xdist cannot
-                pass
-            else:
                 report.outcome = "rerun"  # type: ignore[assignment]  # pytest-xdist's own word for it
                 return
         verdicts = _crashed(check, self._running(report.node).operator())
@@ -198,10 +197,6 @@ class WorkerSupervision:
     def _running(self, node: Any) -> Running:
         """Return the file in which a worker stores the scenario that it runs."""
         return Running(Path(f"{self.shared}.{node.gateway.id}"))
-
-    def _may_run_again(self, check: Check) -> bool:
-        self._deaths[check.id] += 1
-        return self._deaths[check.id] <= MOST_TRIES and self._deaths.total() <= MOST_DEATHS
 
 
 def _crashed(check: Check, operator: str) -> list[Verdict]:
@@ -226,9 +221,8 @@ def popen_of(node: Any) -> subprocess.Popen[bytes] | None:
 def is_stopped(pid: int) -> bool:
     """Return True if a process is stopped by a signal; False if the system does not provide its state."""
     try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] == "T"
-        )
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        return status.rpartition(")")[2].split()[0] == "T"
     except (OSError, IndexError):
         return False
 

@@ -8,7 +8,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.checks.families import all_checks
-from refgrad.native.adapter import FEATURES, registered_engines
+from refgrad.native.adapter import FEATURES
+from refgrad.native.engine_names import registered_engines
 from refgrad.operators import operator_table
 from tests.cli.conftest import Terminal
 

@@ -36,8 +36,8 @@ class Killer(threading.Thread):
     def run(self) -> None:
         """Kill, and wait until the next process has had time to answer something."""
         while self.done < self.times and not self.stopped.wait(self.random.uniform(0.8, 1.2)):
-            pid = self.runner.pid
-            if pid is not None:
+            process = self.runner._process  # noqa: SLF001 (what a user could find in a list of processes)
+            if process is not None and (pid := process.pid):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     self.done += 1

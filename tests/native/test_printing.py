@@ -24,7 +24,7 @@ from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.display import failing_steps
 from refgrad.native.engine import Engine, observe, reproduce, start
-from refgrad.native.languages import LANGUAGES, language_of
+from refgrad.native.languages import LANGUAGES
 from refgrad.native.observation import Observation
 from refgrad.native.statements import Call
 from refgrad.operators import operator_table
@@ -137,11 +137,11 @@ def test_what_is_no_atom_stands_in_parentheses() -> None:
 
 @pytest.mark.parametrize("number", [float("inf"), -float("inf"), float("nan"), 1.5])
 def test_a_number_is_printed_as_python_reads_it(number: float) -> None:
-    printed = language_of("python").literal(number)
+    printed = LANGUAGES["python"].literal(number)
     assert np.array_equal(eval(printed, {}), number, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", sorted(LANGUAGES.keys() - {"python", "none"}))
 def test_a_language_whose_runner_has_no_regions_says_so(name: str) -> None:
     with pytest.raises(TypeError, match=r"the runner of \w+ has no region no_grad\(\)"):
-        language_of(name).region(Call("no_grad()"), [], by_error=False)
+        LANGUAGES[name].region(Call("no_grad()"), [], by_error=False)

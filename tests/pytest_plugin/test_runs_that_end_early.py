@@ -68,7 +68,7 @@ def test_the_process_of_the_engine_ends_with_the_session(folder: Folder, monkeyp
 
     monkeypatch.setattr("refgrad.pytest_plugin.conformance.launch", launched)
     folder.grade("RIGHT", "--grade-select=operators/add")
-    assert [runner.pid for runner in runners if isinstance(runner, ProcessRunner)] == [None]
+    assert [runner._process for runner in runners if isinstance(runner, ProcessRunner)] == [None]  # noqa: SLF001
 
 
 def test_the_journal_of_another_run_is_refused(folder: Folder) -> None:

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from refgrad.documents import read_json, read_text
-from refgrad.native.adapter import EngineStartError, registered_engines
+from refgrad.errors import EngineStartError
+from refgrad.native.engine_names import registered_engines
 from refgrad.report.coverage import Document, coverage
 from refgrad.report.document import ReportError
 from refgrad.report.pages import markdown_templates

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from refgrad.native.adapter import AdapterError, EngineStartError
+from refgrad.errors import EngineStartError
+from refgrad.native.adapter import AdapterError
 from refgrad.operators import operator_table
 from refgrad.report.coverage import coverage, coverage_text
 from refgrad.report.document import ReportError

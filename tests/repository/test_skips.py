@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from refgrad.native.adapter import registered_engines
+from refgrad.native.engine_names import registered_engines
 from tests.repository.sources import TESTS, name_of, python_files, syntax_tree
 
 MARKS = frozenset({"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"})

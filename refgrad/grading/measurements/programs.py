@@ -135,7 +135,7 @@ class _Field:
         names = dict(each.split("=", 1) for each in operands)
         if self.name in PARTS:
             return "\n".join(PARTS[self.name].lines(self.library, **names))
-        return self.library.template(getattr(self.library.tape, self.name), **names)
+        return self.library.template(self.name, **names)
 
 
 @dataclass(frozen=True, slots=True)

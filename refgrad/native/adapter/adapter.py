@@ -91,19 +91,14 @@ class Adapter:
             raise self.error(f"language: {self.language!r} is not among {known}")
 
     def _check_spellings(self) -> None:
-        table = operator_table()
-        for where, name, text in self._spellings():
+        table, spelled = operator_table(), [("operators", name, (text,)) for name, text in self.operators.items()]
+        for where, name, texts in (*spelled, *(("aliases", *row) for row in self.aliases.items())):
+            if not isinstance(texts, tuple):
+                raise self.error(f"{where}[{name!r}]: {texts!r} is not a tuple of texts")
             if name not in table:
                 raise self.error(f"{where}[{name!r}]: {no_operator(name)}")
-            self._check(f"{where}[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
-
-    def _spellings(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the field, the operator and the text of every spelling."""
-        yield from (("operators", name, text) for name, text in self.operators.items())
-        for name, texts in self.aliases.items():
-            if not isinstance(texts, tuple):
-                raise self.error(f"aliases[{name!r}]: {texts!r} is not a tuple of texts")
-            yield from (("aliases", name, text) for text in texts)
+            for text in texts:
+                self._check(f"{where}[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
 
     def _check_templates(self) -> None:
         for where, text, row in given_templates(self):

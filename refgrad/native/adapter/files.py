@@ -36,12 +36,8 @@ MERGED: Final = frozenset({"coarser", "errors", "policy", "modules", "operators"
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
     "policy": lambda table: Policy(**table),
     "runner": lambda table: table and OutsideRunner(tuple(table["command"]), table.get("printer", "none")),
-    "alike": tuple,
-    "dtypes": tuple,
-    "preload": tuple,
-    "refusals": tuple,
-    "unlike": frozenset,
-    "lacks": frozenset,
+    **dict.fromkeys(("alike", "dtypes", "preload", "refusals"), tuple),
+    **dict.fromkeys(("unlike", "lacks"), frozenset),
 })
 
 
@@ -102,20 +98,15 @@ def _merged(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
         circle = [file.stem for file in (*extending[extending.index(path) :], path)]
         raise _error(extending[-1], f"extends: a circle: {' -> '.join(circle)}")
     own = _parsed(path)
-    merged: dict[str, Any] = {}
+    known, merged = file_fields(own["kind"]), dict[str, Any]()
     for name in own.get("extends", ()):
         family = _family(name, path)
-        merged = _over(merged, _shared(_parsed(family)["kind"], own["kind"], _merged(family, (*extending, path))))
+        inherited = _merged(family, (*extending, path))
+        if _parsed(family)["kind"] in KINDS:  # an engine may have fields that this kind lacks
+            inherited = {name: value for name, value in inherited.items() if name in known}
+        merged = _over(merged, inherited)
     setup = {"setup": _set_up(path, merged.get("setup"), own["setup"])} if "setup" in own else {}
     return {**_over(merged, own), **setup, "operators": _spelled(path, merged.get("operators", {}), own)}
-
-
-def _shared(below: str, kind: str, merged: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields to inherit: all fields of a family, and those fields of an engine that the kind has."""
-    if below not in KINDS or kind not in KINDS:
-        return merged
-    known = file_fields(kind)
-    return {name: value for name, value in merged.items() if name in known}
 
 
 def _set_up(path: Path, inherited: str | None, own: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cache, reduce
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from refgrad.errors import EngineStartError, suggestion
 from refgrad.native.adapter.adapter import KINDS, AdapterError, AnyAdapter, checked_adapter
@@ -29,15 +29,12 @@ KIND: Final = "kind"
 """Key of the adapter's kind in its data, as in engine files."""
 
 
-class Reached(Protocol):
-    """A function that returns the entries of an inventory that one call reaches."""
+Reached: TypeAlias = Callable[[Callable[..., Any], Sequence[Any]], Iterable[str]]
+"""Function that calls ``function(*primals)`` and returns the entries of an inventory that the call reaches.
 
-    def __call__(self, function: Callable[..., Any], primals: Sequence[Any]) -> Iterable[str]:
-        """Call ``function(*primals)`` and return the entries that it reaches.
-
-        The function is differentiated with respect to all primals. Names in the result that are not entries are
-        ignored. Exceptions of the call are propagated.
-        """
+The function is differentiated with respect to all primals. Names in the result that are not entries are ignored.
+Exceptions of the call are propagated.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

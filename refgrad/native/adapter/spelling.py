@@ -65,12 +65,11 @@ def _alike(operator: Operator, adapter: AnyAdapter, members: Mapping[str, Mappin
     """Return one spelling for each function in the ``alike`` modules that has one of the operator's names."""
     if not adapter.alike or not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
         return ()
-    operands = ", ".join(f"{{{name}}}" for name in operator.argument_names)
     functions: dict[int, str] = {}
     for module in adapter.alike:
         for name in (operator.name, *operator.aliases):
             if name in members[module]:
-                functions.setdefault(members[module][name], f"{module}.{name}({operands})")
+                functions.setdefault(members[module][name], f"{module}.{name}({_operands(operator)})")
     return tuple(functions.values())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from refgrad.native.languages.cpp import Cpp
@@ -14,14 +13,9 @@ from refgrad.native.languages.python import Python
 from refgrad.native.languages.r import R
 from refgrad.native.languages.unprinted import Unprinted
 
-__all__ = ["LANGUAGES", "Language", "Python", "language_of", "output_of", "package_version"]
+__all__ = ["LANGUAGES", "Language", "Python", "output_of", "package_version"]
 
 LANGUAGES: Mapping[str, Language] = MappingProxyType({
     language.name: language for language in (Python(), JavaScript(), Cpp(), Java(), R(), Unprinted())
 })
 """Each language by its name in engine files."""
-
-
-def language_of(name: str, *, dtypes: bool = False) -> Language:
-    """Return the language of an adapter. With ``dtypes``, programs print the dtypes of results too."""
-    return replace(LANGUAGES[name], dtypes=dtypes)

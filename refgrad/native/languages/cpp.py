@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.native.languages.language import Language, comparisons, indented, literals
-from refgrad.native.statements import Call, Function
+from refgrad.native.languages.language import Language, comparisons, literals
+from refgrad.native.statements import Call
 
 HEADERS: Final[Mapping[str, str]] = MappingProxyType({
     "functional": "function", "memory": "make_shared", "utility": "pair", "vector": "vector",
@@ -38,7 +38,12 @@ class Cpp(Language):
         "  return 1;",
         "}}",
     )
-    along = "{shown} * {direction[0]}"
+    list_form = "{{{}}}"
+    function_lines = (
+        ("auto {name} = [&](const std::vector<Tensor>& primals) -> Tensor {{",),
+        ("  return {result};", "}};"),
+    )
+    taking = "Tensor {parameter} = primals[{index}];"
 
     def assigned(self, call: Call) -> Iterator[str]:
         """Yield the lines of a call that is assigned to its targets."""
@@ -48,17 +53,6 @@ class Cpp(Language):
             yield f"auto [{', '.join(call.targets)}] = {self.called(call)};"
         else:
             yield from Language.assigned(self, call)
-
-    def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function."""
-        yield f"auto {function.name} = [&](const std::vector<Tensor>& primals) -> Tensor {{"
-        yield from (f"  Tensor {name} = primals[{i}];" for i, name in enumerate(function.parameters))
-        yield from indented((line for each in function.body for line in self.lines(each)), "  ")
-        yield from (f"  return {function.result};", "};")
-
-    def listed(self, items: Sequence[str]) -> str:
-        """Return a list of expressions."""
-        return f"{{{', '.join(items)}}}"
 
     def defines(self, part: str) -> str:
         """Return the name that a part of a setup defines, empty if it defines none or several."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from refgrad.native.languages.language import Language, comparisons, indented, literals
+from refgrad.native.languages.language import Language, comparisons, literals
 from refgrad.native.statements import Call, Function, Name, Names
 
 HEAD: Final = re.compile(r"(?:(?://|import ).*\n?|\s*\n)*")
@@ -41,25 +41,19 @@ class Java(Language):
         '    throw new AssertionError("{what} is " + got + ", but it should be {right}");',
         "}}",
     )
-    along = "{shown} * {direction[0]}"
+    list_form = "List.of({})"
+    function_lines = (("Program {name} = primals_of_{name} -> {{",), ("    return {result};", "}};"))
+    taking = "var {parameter} = primals_of_{name}.get({index});"
+    indentation = "    "
 
     def parts(self, call: Call) -> Iterable[str]:
         """Return what gives each part of a result: of the pair that a pullback comes in, or of a list."""
         return (".getKey()", ".getValue()") if "function" in call.fields else Language.parts(self, call)
 
     def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function. Its variables are renamed, since Java does not let them hide outer ones."""
+        """Return the lines of a function. Its variables are renamed, since Java does not let them hide outer ones."""
         bound = [*function.parameters, *(name for each in function.body for name in _bound(each))]
-        inner = _renamed(function, {name: f"{name}_" for name in bound})
-        given = f"primals_of_{function.name}"
-        yield f"Program {function.name} = {given} -> {{"
-        yield from indented(f"var {name} = {given}.get({i});" for i, name in enumerate(inner.parameters))
-        yield from indented(line for each in inner.body for line in self.lines(each))
-        yield from (f"    return {inner.result};", "};")
-
-    def listed(self, items: Sequence[str]) -> str:
-        """Return a list of expressions."""
-        return f"List.of({', '.join(items)})"
+        return Language.defined(self, _renamed(function, {name: f"{name}_" for name in bound}))
 
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the imports of the adapter's setup, a main class, and the classes of the setup."""

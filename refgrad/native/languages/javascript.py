@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from refgrad.native.languages.language import Language, comparisons, indented, literals, output_of
+from refgrad.native.languages.language import Language, comparisons, literals, output_of
 from refgrad.native.statements import Call, Function
 
 PRINTS_VERSION: Final = """
@@ -32,6 +32,9 @@ class JavaScript(Language):
     recording = "void {seen}.push(structuredClone({value}))"
     replacing = "({seen}.push(structuredClone({value})), {product})"
     binding = "var {name} = {value};"
+    unpacking = "[{}]"
+    anonymous = "({parameters}) => {body}"
+    function_lines = (("const {name} = ({parameters}) => {{",), ("  return {result};", "}};"))
     deleting = "{name} = undefined;"
     showing = "console.log({shown}); // {what}"
     handler = (("try {",), ("} catch (error) { console.log(String(error)); }",))
@@ -49,25 +52,13 @@ class JavaScript(Language):
         """Return the version of the package that ``require`` finds, or ``unknown``."""
         return output_of("node", "-e", PRINTS_VERSION, package)
 
-    def assigned(self, call: Call) -> Iterator[str]:
-        """Yield the line of a call that is assigned to its targets."""
-        name = self.listed(call.targets) if call.unpack else "".join(call.targets)
-        yield self.binding.format(name=name, value=self.called(call)) if name else f"{self.called(call)};"
-
     def defined(self, function: Function) -> Iterator[str]:
         """Yield the lines of a function, one line if it only returns a call."""
-        head = f"const {function.name} = ({', '.join(function.parameters)}) =>"
         match function.body:
             case (Call(targets=(made,)) as call,) if made == function.result:
-                yield f"{head} {self.called(call)};"
-                return
-        yield f"{head} {{"
-        yield from indented((line for each in function.body for line in self.lines(each)), "  ")
-        yield from (f"  return {function.result};", "};")
-
-    def function(self, parameters: str, body: str) -> str:
-        """Return an anonymous function."""
-        return f"({parameters}) => {body}"
+                yield f"const {function.name} = ({', '.join(function.parameters)}) => {self.called(call)};"
+            case _:
+                yield from Language.defined(self, function)
 
     def literal(self, value: object) -> str:
         """Return a Python value as a literal of JavaScript."""

@@ -21,21 +21,8 @@ from types import MappingProxyType
 from typing import ClassVar, Final
 
 from refgrad.documents import LONGEST_PROBLEM
-from refgrad.native import runners
-from refgrad.native.statements import (
-    LONGEST_TEMPLATE,
-    Argument,
-    Call,
-    Delete,
-    Expression,
-    Function,
-    Lambda,
-    Name,
-    Names,
-    Show,
-    Statement,
-    Value,
-)
+from refgrad.native import runners, statements
+from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
 from refgrad.scenario import Constant
 
 
@@ -57,9 +44,9 @@ class Template:
         is not a name. Conversions and formats are not allowed: a format could fill memory, and languages other than
         Python have neither.
         """
-        if len(self.text) > LONGEST_TEMPLATE:
+        if len(self.text) > statements.LONGEST_TEMPLATE:
             shown = self.text[:LONGEST_PROBLEM]
-            raise TemplateError(f"template {shown!r}...: it has more than {LONGEST_TEMPLATE:,} characters")
+            raise TemplateError(f"template {shown!r}...: it has more than {statements.LONGEST_TEMPLATE:,} characters")
         try:
             parsed = [part for part in string.Formatter().parse(self.text) if part[1] is not None]
         except ValueError as error:
@@ -135,6 +122,18 @@ class Language:
     """Lines before and after lines whose exception is printed, after which the program continues."""
     unread: ClassVar[str] = ""
     """Target of a part of a result that is not read; empty if each part has to be bound to a variable."""
+    unpacking: ClassVar[str] = ""
+    """Targets of all parts of a result at once; empty if the parts are bound one by one."""
+    list_form: ClassVar[str] = "[{}]"
+    """List of the expressions in place of the braces."""
+    anonymous: ClassVar[str] = ""
+    """Function of ``{parameters}`` that returns ``{body}``, the argument of a hook; empty if there are no hooks."""
+    function_lines: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]]
+    """Lines before and after the body of the function ``{name}`` of ``{parameters}``, which returns ``{result}``."""
+    taking: ClassVar[str] = ""
+    """Line in the body that binds ``{parameter}`` to element ``{index}`` of ``primals``, the only parameter of some."""
+    indentation: ClassVar[str] = "  "
+    """Indentation of the body of a function."""
 
     standalone: ClassVar[tuple[str, ...]] = ()
     """Command that runs the program on its standard input and reports errors and printed values as data.
@@ -151,8 +150,8 @@ class Language:
     """Conditions on a variable ``got`` with the bounds ``{low}`` and ``{high}``, by the kind of condition."""
     assertion: ClassVar[tuple[str, ...]] = ()
     """Lines that bind ``got`` to ``{shown}`` and fail unless it meets a condition ``{test}``."""
-    along: ClassVar[str] = ""
-    """Directional derivative of a gradient ``{shown}`` along ``{direction}``, a list of numbers."""
+    along: ClassVar[str] = "{shown} * {direction[0]}"
+    """Directional derivative of a gradient ``{shown}`` along ``{direction}``, a list of numbers, here of one."""
 
     def command(self, python: str = sys.executable) -> list[str]:
         """Return the command that starts the runner; ``python`` is the interpreter for engines in Python."""
@@ -178,7 +177,7 @@ class Language:
                 yield self.showing.format(shown=self.called(statement.call), what=statement.what)
             case Function():
                 yield from self.defined(statement)
-            case Delete(name=name):
+            case statements.Delete(name=name):
                 yield self.deleting.format(name=name)
             case _:
                 raise TypeError(f"{type(statement).__name__} is no statement of the runner of {type(self).__name__}")
@@ -188,8 +187,9 @@ class Language:
         value = self.called(call)
         if not call.targets:
             yield value + self.end
-        elif not call.unpack:
-            yield self.binding.format(name=call.targets[0], value=value)
+        elif not call.unpack or self.unpacking:
+            targets = ", ".join(call.targets)
+            yield self.binding.format(name=self.unpacking.format(targets) if call.unpack else targets, value=value)
         else:
             whole = f"{'_and_'.join(call.targets)}_found"
             parts = zip(call.targets, self.parts(call), strict=False)
@@ -202,7 +202,15 @@ class Language:
 
     def defined(self, function: Function) -> Iterator[str]:
         """Yield the lines of a function."""
-        raise TypeError(f"the runner of {type(self).__name__} has no function {function.name}")
+        fields = {"name": function.name, "parameters": ", ".join(function.parameters), "result": function.result}
+        before, after = self.function_lines
+        body = [line for each in function.body for line in self.lines(each)]
+        if self.taking:
+            numbered = enumerate(function.parameters, self.first)
+            body[:0] = (self.taking.format(parameter=name, index=index, **fields) for index, name in numbered)
+        yield from (line.format(**fields) for line in before)
+        yield from indented(body, self.indentation)
+        yield from (line.format(**fields) for line in after)
 
     def literal(self, value: object) -> str:
         """Return a Python value as a literal of the language."""
@@ -214,11 +222,7 @@ class Language:
 
     def listed(self, items: Sequence[str]) -> str:
         """Return a list of expressions."""
-        return f"[{', '.join(items)}]"
-
-    def function(self, parameters: str, body: str) -> str:
-        """Return an anonymous function, the argument of a hook."""
-        raise TypeError(f"the runner of {type(self).__name__} has no function of {parameters} that returns {body}")
+        return self.list_form.format(", ".join(items))
 
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:  # noqa: ARG002
         """Yield the lines of a region. If an exception ends it, ``by_error``, the lines catch the exception.
@@ -280,10 +284,12 @@ class Language:
                 return self.array(argument)
             case Call():
                 return self.called(argument)
-            case Expression(text=text):
+            case statements.Expression(text=text):
                 return text
-            case Lambda(parameters=parameters, body=body):
-                return self.function(", ".join(parameters), self.called(body))
+            case statements.Lambda(parameters=parameters, body=body):
+                if not self.anonymous:
+                    raise TypeError(f"the runner of {type(self).__name__} has no function of {', '.join(parameters)}")
+                return self.anonymous.format(parameters=", ".join(parameters), body=self.called(body))
 
 
 def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
@@ -296,7 +302,7 @@ def _parts(template: str) -> Iterator[tuple[str, str | None, str]]:
 
 def _is_atom(argument: Argument, text: str) -> bool:
     """Return True if an expression can be an operand of any operator without parentheses."""
-    if isinstance(argument, Name | Names | Constant | Expression):
+    if isinstance(argument, Name | Names | Constant | statements.Expression):
         return True
     return isinstance(argument, Value) and not text.startswith("-")
 

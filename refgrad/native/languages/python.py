@@ -13,9 +13,9 @@ import numpy as np
 
 from refgrad.documents import LONGEST_PROBLEM
 from refgrad.errors import shortened
-from refgrad.native.languages.language import Language, Template, TemplateError, indented, package_version
+from refgrad.native.languages.language import Language, Template, TemplateError, comparisons, indented, package_version
 from refgrad.native.runners.python_runner import lambda_source
-from refgrad.native.statements import Call, Code, Function, Name, Show, Statement, Walk
+from refgrad.native.statements import Call, Code, Name, Show, Statement, Walk
 from refgrad.scenario import Constant
 
 
@@ -35,16 +35,16 @@ class Python(Language):
     recording = "{seen}.append(np.array({value}))"
     replacing = "{seen}.append(np.array({value})) or {gradient} * {factor}"
     unread = "_"
+    anonymous = "lambda {parameters}: {body}"
+    function_lines = (("", "def {name}({parameters}):"), ("    return {result}", ""))
+    indentation = "    "
     definition = re.compile(r"def (\w+)")
     standalone = ("{python}", "-c", "{text}")
     conditions = MappingProxyType({
-        "nan": "math.isnan(got)",
-        "same": "got == {low}",
+        **comparisons("math.isnan", "abs"),
         "between": "{low} <= got <= {high}",
         "inside": "{low} < got < {high}",
-        "small": "abs(got) < {high}",
         "close": "math.isclose(got, {low}, rel_tol={high})",
-        "near": "abs(got - {low}) < {high}",
     })
     handler = (("try:",), ("except Exception as error:", '    print(f"{type(error).__name__}: {error}")'))
 
@@ -80,10 +80,6 @@ class Python(Language):
             return f'float("{value}")'
         return repr(value)
 
-    def function(self, parameters: str, body: str) -> str:
-        """Return an anonymous function."""
-        return f"lambda {parameters}: {body}"
-
     def array(self, constant: Constant) -> str:
         """Return numpy code for an array, exact to the last bit except for the payload of NaN."""
         array = constant.to_numpy()
@@ -108,15 +104,6 @@ class Python(Language):
         yield "for name, node in nodes.items():"
         yield f"    parents = {self.called(Call(walk.parents, {'node': Name('node')}))}"
         yield "    print(name, [names.get(id(parent), parent) for parent in parents])"
-
-    def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function, with a blank line before and after it."""
-        yield ""
-        yield f"def {function.name}({', '.join(function.parameters)}):"
-        for statement in function.body:
-            yield from (f"    {line}".rstrip() for line in self.lines(statement))
-        yield f"    return {function.result}"
-        yield ""
 
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
         """Yield the lines of a region. If an exception ends it, ``by_error``, the lines catch the exception."""

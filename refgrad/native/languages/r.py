@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from refgrad.native.languages.language import Language, comparisons, indented, literals
-from refgrad.native.statements import Function
+from refgrad.native.languages.language import Language, comparisons, literals
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +34,6 @@ class R(Language):
         '  stop("AssertionError: {what} is ", got, ", but it should be {right}", call. = FALSE)',
         "}}",
     )
-    along = "{shown} * {direction[0]}"
-
-    def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function."""
-        yield f"{function.name} <- function(primals) {{"
-        yield from (f"  {name} <- primals[[{i}]]" for i, name in enumerate(function.parameters, 1))
-        yield from indented((line for each in function.body for line in self.lines(each)), "  ")
-        yield from (f"  {function.result}", "}")
-
-    def listed(self, items: Sequence[str]) -> str:
-        """Return a list of expressions."""
-        return f"list({', '.join(items)})"
+    list_form = "list({})"
+    function_lines = (("{name} <- function(primals) {{",), ("  {result}", "}}"))
+    taking = "{parameter} <- primals[[{index}]]"

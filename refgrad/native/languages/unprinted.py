@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from refgrad.native.languages.language import Language, indented
-from refgrad.native.statements import Call, Function
+from refgrad.native.statements import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +23,13 @@ class Unprinted(Language):
     deleting = "delete {name}"
     showing = "show {shown}  # {what}"
     handler = (("try",), ("and go on after an error",))
+    function_lines = (("function {name} of {parameters}",), ("    result {result}",))
+    indentation = "    "
+    along = ""
 
     def parts(self, call: Call) -> Iterable[str]:
         """Return the part of a result that each target takes, by its number."""
         return (f" part {number}" for number, _ in enumerate(call.targets, 1))
-
-    def defined(self, function: Function) -> Iterator[str]:
-        """Yield the lines of a function."""
-        yield f"function {function.name} of {', '.join(function.parameters)}"
-        yield from indented(line for each in function.body for line in self.lines(each))
-        yield f"    result {function.result}"
 
     def needed(self, setup: str, body: str) -> str:  # noqa: ARG002 (nobody knows what a part of it defines)
         """Return a setup as it is."""

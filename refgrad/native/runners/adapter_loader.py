@@ -28,5 +28,4 @@ class AdapterServer(python_runner.Server):
 
 
 if __name__ == "__main__":
-    python_runner.Server = AdapterServer  # type: ignore[misc]
-    python_runner.main()
+    python_runner.main(AdapterServer)

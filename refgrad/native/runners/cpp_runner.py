@@ -117,8 +117,8 @@ class Compiled(python_runner.Session):
             if isinstance(given, Held):
                 lines.append("auto& _%s = *static_cast<%s*>(held[%d]);" % (name, given.kind, len(addresses)))
                 addresses.append(given.address)
-            elif isinstance(given, (bool, int)):
-                kind = "bool" if isinstance(given, bool) else "int"
+            elif isinstance(given, (bool, int, float)) or getattr(given, "shape", None) == ():
+                kind = type(given).__name__ if isinstance(given, (bool, int)) else "double"
                 lines.append("%s _%s = static_cast<%s>(numbers[%d]);" % (kind, name, kind, len(numbers)))
                 numbers.append(float(given))
             elif isinstance(given, list) and all(isinstance(each, Held) for each in given):
@@ -133,9 +133,6 @@ class Compiled(python_runner.Session):
                 addresses.append(ctypes.cast(kept[-1], ctypes.c_void_p).value)
             elif given is None:
                 lines.append("[[maybe_unused]] auto _%s = nullptr;" % name)
-            elif isinstance(given, float) or getattr(given, "shape", None) == ():
-                lines.append("double _%s = numbers[%d];" % (name, len(numbers)))
-                numbers.append(float(given))
             else:
                 raise NotImplementedError("arrays and lists of numbers")
         held, doubles = (ctypes.c_void_p * MOST)(*addresses), (ctypes.c_double * MOST)(*numbers)
@@ -193,14 +190,10 @@ class CompiledServer(python_runner.Server):
     """Answers requests about an engine in C++."""
 
     def hello(self, hello: Json) -> Json:
-        """Start the engine."""
-        if hello["protocol"] != python_runner.PROTOCOL:
-            raise ValueError("the runner speaks protocol %d, not %r" % (python_runner.PROTOCOL, hello["protocol"]))
+        """Start the engine, and return a description of the runner."""
         self.session = Compiled(hello["setup"], hello["name"], hello.get("forget"))
-        version, protocol = compiler_version(), python_runner.PROTOCOL
-        return {"hello": {"protocol": protocol, "language": "cpp", "version": version, "numpy": None}}
+        return {"language": "cpp", "version": compiler_version(), "numpy": None}
 
 
 if __name__ == "__main__":
-    python_runner.Server = CompiledServer  # type: ignore[misc]
-    python_runner.main()
+    python_runner.main(CompiledServer)

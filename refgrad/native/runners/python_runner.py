@@ -19,7 +19,7 @@ import warnings
 from binascii import a2b_base64, b2a_base64
 from contextlib import nullcontext, suppress
 from operator import is_
-from struct import calcsize, pack, pack_into, unpack, unpack_from
+from struct import calcsize, iter_unpack, pack, pack_into, unpack_from
 from traceback import extract_tb
 from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple, Type
 
@@ -95,12 +95,6 @@ class Session:
         self.kept: List[Names] = []
         self.programs = 0
 
-    def set_apart(self) -> None:
-        """Exempt all current objects from garbage collection, which takes 0.1 s to traverse those of PyTorch."""
-        self.apart = hasattr(gc, "freeze")
-        if self.apart:
-            self.collect()
-
     def collect(self) -> None:
         """Collect garbage, so that new objects get the addresses of earlier ones, and a cache by id goes stale."""
         gc.collect()
@@ -109,16 +103,11 @@ class Session:
 
     def evaluate(self, template: str, fields: Names) -> Any:
         """Return the value of a template with these fields."""
-        found = self.compiled.get(template)
-        if found is None:
-            found = self.compiled[template] = self.compile(template, fields)
-        return found(**fields)
-
-    def compile(self, template: str, names: Any) -> Callable[..., Any]:
-        """Return a template as a function that takes its fields as keyword arguments."""
-        code = compile(lambda_source(template, names), "<template %s>" % template, "eval", dont_inherit=True)
-        function: Callable[..., Any] = eval(code, self.namespace)
-        return function
+        function = self.compiled.get(template)
+        if function is None:
+            code = compile(lambda_source(template, fields), "<template %s>" % template, "eval", dont_inherit=True)
+            function = self.compiled[template] = eval(code, self.namespace)
+        return function(**fields)
 
     def run(self, program: Json, watch: Callable[[int], None] | None = None) -> List[Json]:
         """Run a program, and return the answers of its steps. If a step raises, the steps after it still run.
@@ -135,9 +124,7 @@ class Session:
             if self.forget is not None and self.programs % REMEMBERED == 0:
                 self.evaluate(self.forget, {})
             if program.get("around") is not None:
-                region = self.call(program["around"], names)
-                region.__enter__()
-                regions.append(region)
+                self.execute({"enter": program["around"]}, names, regions)
         except self.caught as error:
             return [raised(error)] + [{} for _ in program["steps"][1:]]
         self.kept = [*self.kept, names] if program.get("keep") else []
@@ -248,24 +235,25 @@ class Session:
             "name" in given and given["name"] not in names for given in show["call"]["fields"].values()
         ):
             return {"none": True}
-        form = show["form"]
-        seconds = None
         if show.get("timed"):
             result, seconds = self.timed(show["call"], names)
-        else:
-            result = self.call(show["call"], names)
-        answer: Json
-        if form == "array":
-            answer = {"none": True} if result is None else self.array(result, show, names)
-        elif form == "arrays":
-            answer = {"arrays": [encoded(each) for each in result]}
-        elif form == "flag":
-            answer = {"flag": bool(result)}
-        else:
-            answer = {"data": plain(result)}
-        if seconds is not None:
-            answer["seconds"] = seconds
-        return answer
+            return dict(self.answer_for(result, show, names), seconds=seconds)
+        return self.answer_for(self.call(show["call"], names), show, names)
+
+    def answer_for(self, result: Any, show: Json, names: Names) -> Json:
+        """Return the answer for a result, with the dtype of an array as the engine reports it."""
+        if show["form"] == "arrays":
+            return {"arrays": list(map(encoded, result))}
+        if show["form"] == "flag":
+            return {"flag": bool(result)}
+        if show["form"] == "data":
+            return {"data": plain(result)}
+        if result is None:
+            return {"none": True}
+        form = encoded(result)
+        if show.get("dtype") is not None:
+            form["dtype_told"] = str(self.call(show["dtype"], names)).rpartition(".")[2]
+        return {"array": form}
 
     def timed(self, call: Json, names: Names) -> Tuple[Any, float]:
         """Return the result of a call, and the seconds of processor time that it took without garbage collection.
@@ -289,13 +277,6 @@ class Session:
                 gc.unfreeze()
             if enabled:
                 gc.enable()
-
-    def array(self, result: Any, show: Json, names: Names) -> Json:
-        """Return the JSON form of an array, with the dtype that the engine reports."""
-        told = encoded(result)
-        if show.get("dtype") is not None:
-            told["dtype_told"] = str(self.call(show["dtype"], names)).rpartition(".")[2]
-        return {"array": told}
 
     def walk(self, body: Json, names: Names) -> Json:
         """Return the parents of each node. Nodes are numbered in the order in which they are visited.
@@ -351,17 +332,12 @@ def bound(name: str, names: Names) -> Any:
 
 def literal(value: Any) -> Any:
     """Return the value of a literal from its JSON form."""
-    if isinstance(value, dict):
-        kind, body = next(iter(value.items()))
-        if kind == "float":
-            return float.fromhex(body)
-        if kind == "tuple":
-            return tuple(literal(item) for item in body)
-        if kind == "list":
-            return [literal(item) for item in body]
-        if kind == "slice":
-            return slice(*body)
-    return value
+    if not isinstance(value, dict):
+        return value
+    ((kind, body),) = value.items()
+    if kind == "float":
+        return float.fromhex(body)
+    return slice(*body) if kind == "slice" else {"tuple": tuple, "list": list}[kind](map(literal, body))
 
 
 def made(form: Json) -> Any:
@@ -371,10 +347,7 @@ def made(form: Json) -> Any:
     if numpy is not None:
         stored = numpy.dtype(form["dtype"]).newbyteorder("<")
         return numpy.ndarray(shape, stored, bytearray(data)).astype(form["dtype"], copy=False)
-    count = 1
-    for length in shape:
-        count *= length
-    return nested(list(unpack("<%d%s" % (count, CODES[form["dtype"]]), data)), shape)
+    return nested([number for (number,) in iter_unpack("<" + CODES[form["dtype"]], data)], shape)
 
 
 def nested(numbers: List[Any], shape: Tuple[int, ...]) -> Any:
@@ -421,10 +394,8 @@ def encoded_lists(result: Any) -> Json:
     level = result
     while isinstance(level, (list, tuple)):
         shape.append(len(level))
-        if not level:
-            break
-        level = level[0]
-    numbers = [float(number) for number in flat(result)]
+        level = level[0] if level else None
+    numbers = list(map(float, flat(result)))
     data = pack("<%dd" % len(numbers), *numbers)
     return {"dtype": "float64", "shape": shape, "data": b2a_base64(data, newline=False).decode("ascii")}
 
@@ -433,8 +404,7 @@ def flat(result: Any) -> Iterator[Any]:
     """Yield the numbers of nested lists."""
     if isinstance(result, (list, tuple)):
         for item in result:
-            for number in flat(item):
-                yield number
+            yield from flat(item)
     else:
         yield result
 
@@ -564,7 +534,9 @@ class Server:
     def answer(self, request: Json) -> Json:
         """Return the answer to a request."""
         if "hello" in request:
-            return self.hello(request["hello"])
+            if request["hello"]["protocol"] != PROTOCOL:
+                raise ValueError("the runner speaks protocol %d, not %r" % (PROTOCOL, request["hello"]["protocol"]))
+            return {"hello": dict(self.hello(request["hello"]), protocol=PROTOCOL)}
         session = self.session
         if session is None:
             raise ValueError("the first request must be a hello")
@@ -573,9 +545,7 @@ class Server:
         return self.run(session, request["run"])
 
     def hello(self, hello: Json) -> Json:
-        """Start the engine, and limit the memory that it may take from here on."""
-        if hello["protocol"] != PROTOCOL:
-            raise ValueError("the runner speaks protocol %d, not %r" % (PROTOCOL, hello["protocol"]))
+        """Start the engine, limit the memory that it may take from here on, and return a description of the runner."""
         for path in reversed(hello.get("path", [])):
             if path not in sys.path:
                 sys.path.insert(0, path)
@@ -585,8 +555,9 @@ class Server:
             for module in hello.get("preload", []):
                 with suppress(Exception):  # another version of the library has no such module
                     __import__(module)
-        if self.apart:
-            self.session.set_apart()
+        if self.apart and hasattr(gc, "freeze"):
+            self.session.apart = True
+            self.session.collect()  # of all current objects; to traverse those of PyTorch takes 0.1 s
         self.limit = sys.getrecursionlimit()  # some libraries raise it when they are imported
         limit_memory(hello.get("memory"))
         modules = [sys.modules["builtins"], gc, io, json, os, sys.modules["json.encoder"], sys.modules["json.decoder"]]
@@ -594,9 +565,8 @@ class Server:
             known = {name: value for name, value in vars(module).items() if name not in CHANGING}
             self.watched.append((module.__name__, vars(module), known))
         self.forks = bool(hello.get("forks")) and self.marks is not None and survives_a_fork()
-        version: Json = {"protocol": PROTOCOL, "language": "python", "version": sys.version.split()[0]}
-        version["numpy"] = None if numpy is None else numpy.__version__
-        return {"hello": {**version, "forks": self.forks, "pid": os.getpid()}}
+        versions = {"version": sys.version.split()[0], "numpy": None if numpy is None else numpy.__version__}
+        return {"language": "python", **versions, "forks": self.forks, "pid": os.getpid()}
 
     def run(self, session: Session, programs: Sequence[Json]) -> Json:
         """Run a batch of programs. If one of them has changed Python itself, answer only the first one.
@@ -638,18 +608,12 @@ def survives_a_fork() -> bool:
         threads = len(os.listdir("/proc/self/task"))
     except OSError:  # not Linux
         return False
+    for descriptor in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # it has been closed
+            if os.readlink("/proc/self/fd/" + descriptor).startswith(GPUS):
+                return False
     of_blas = copies * (len(os.sched_getaffinity(0)) - 1)
-    return (
-        threads <= 1 + of_blas and threading.active_count() == 1 and not any(map(is_a_gpu, os.listdir("/proc/self/fd")))
-    )
-
-
-def is_a_gpu(descriptor: str) -> bool:
-    """Return True if an open file is a GPU."""
-    try:
-        return os.readlink("/proc/self/fd/" + descriptor).startswith(GPUS)
-    except OSError:  # it has been closed
-        return False
+    return threads <= 1 + of_blas and threading.active_count() == 1
 
 
 def limit_memory(allowed: int | None) -> None:
@@ -674,7 +638,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-def main() -> None:
+def main(server: Type[Server] = Server) -> None:
     """Serve requests. The pipe of answers is moved to a descriptor that the engine does not print to."""
     parent = os.getppid()
     die_with_parent()
@@ -693,7 +657,7 @@ def main() -> None:
 
         marks = mmap.mmap(int(sys.argv[1]), 0)
         os.close(int(sys.argv[1]))
-    Server(requests, answers, marks, apart=True).serve()
+    server(requests, answers, marks, apart=True).serve()
     answers.flush()
     os._exit(0)
 

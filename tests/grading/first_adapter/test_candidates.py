@@ -15,7 +15,7 @@ from refgrad.grading.first_adapter.candidates import (
     retaining,
     spellings_of,
 )
-from refgrad.native.adapter import Template
+from refgrad.native.languages.language import Template
 from refgrad.operators import operator_table
 
 

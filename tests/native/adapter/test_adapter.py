@@ -6,17 +6,13 @@ from typing import Any, get_args
 
 import pytest
 
+from refgrad.errors import EngineStartError
 from refgrad.generation import operator_scenario
 from refgrad.grading.judging.examination import examine
 from refgrad.lifecycle import ErrorKind, Policy
-from refgrad.native.adapter import (
-    FEATURES,
-    STATEFUL_FEATURES,
-    AdapterError,
-    EngineStartError,
-    FunctionalAdapter,
-    checked_adapter,
-)
+from refgrad.native.adapter import FEATURES, AdapterError, FunctionalAdapter
+from refgrad.native.adapter.adapter import checked_adapter
+from refgrad.native.adapter.fields import STATEFUL_FEATURES
 from refgrad.native.engine import Engine, start
 from refgrad.native.runners.python_runner import REMEMBERED
 from refgrad.scenario.formats import FORMATS

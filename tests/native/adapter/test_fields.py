@@ -10,9 +10,10 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from refgrad.lifecycle import Policy
-from refgrad.native.adapter import FEATURES, STATEFUL_FEATURES, FunctionalAdapter, TapeAdapter, Template
-from refgrad.native.adapter.fields import AdapterField, required, rows
+from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
+from refgrad.native.adapter.fields import STATEFUL_FEATURES, AdapterField, required, rows
 from refgrad.native.adapter.files import file_fields
+from refgrad.native.languages.language import Template
 from refgrad.operators.table import AttributeType
 from tests.native.tiny_engine import tiny_adapter
 from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS

@@ -11,18 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from refgrad.cli import main
+from refgrad.errors import EngineStartError
 from refgrad.lifecycle import Policy
-from refgrad.native.adapter import (
-    AdapterError,
-    EngineStartError,
-    TapeAdapter,
-    adapter_data,
-    adapter_of,
-    find_adapter,
-    registered_engines,
-)
+from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
+from refgrad.native.adapter.registry import adapter_data, adapter_of
 from refgrad.native.engine import Isolation, launch
-from refgrad.native.engine_names import shipped_engines
+from refgrad.native.engine_names import registered_engines, shipped_engines
 from refgrad.native.runner import LocalRunner, ProcessRunner
 
 ENDINGS = {

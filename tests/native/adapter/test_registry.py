@@ -8,16 +8,11 @@ from typing import Any
 
 import pytest
 
+from refgrad.errors import EngineStartError
 from refgrad.native import engine_names
-from refgrad.native.adapter import (
-    AdapterError,
-    EngineStartError,
-    TapeAdapter,
-    find_adapter,
-    registered_engines,
-)
+from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import start
-from refgrad.native.engine_names import GROUP, engines_directory, shipped_engines
+from refgrad.native.engine_names import GROUP, engines_directory, registered_engines, shipped_engines
 
 OWN = """
 name = "mine"

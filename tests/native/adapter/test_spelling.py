@@ -17,7 +17,8 @@ from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import AdapterError, TapeAdapter, chosen
+from refgrad.native.adapter import AdapterError, TapeAdapter
+from refgrad.native.adapter.spelling import chosen
 from refgrad.native.engine import Engine, reproduce
 from refgrad.native.statements import Call
 from refgrad.operators import operator_table

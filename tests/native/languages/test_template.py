@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from refgrad.native.adapter import Template, TemplateError
 from refgrad.native.languages import Python
+from refgrad.native.languages.language import Template, TemplateError
 from refgrad.native.runners.python_runner import Session
 from refgrad.native.statements import Call, Expression
 

@@ -19,8 +19,9 @@ from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter, registered_engines
+from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
+from refgrad.native.engine_names import registered_engines
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.native.reference import ADAPTER

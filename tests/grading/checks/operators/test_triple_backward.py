@@ -18,8 +18,9 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.adapter import find_adapter, registered_engines
+from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
+from refgrad.native.engine_names import registered_engines
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from tests.generation.scenario_audit import has_stress_values
