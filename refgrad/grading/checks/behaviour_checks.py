@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from refgrad.facts import Blocked, Error, Evidence, Remark
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.blame import Avoided, is_broken, is_known_inaccuracy
@@ -17,10 +18,6 @@ from refgrad.grading.measurements import Measurement, take_measurement
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.native.statements import Code
 from refgrad.scenario import Scenario
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
-
 
 ABOUT_OPERATORS: Final = frozenset({"shapes"})
 """Chapters of behaviours whose scenarios try one operator each."""
@@ -34,21 +31,6 @@ class BehaviourCheck(Check):
     """Check of one behaviour with the scenarios of its row."""
 
     behaviour: Behaviour
-
-    @property
-    def id(self) -> str:
-        """Id of the behaviour, ``CHAPTER/NAME``."""
-        return self.behaviour.id
-
-    @property
-    def level(self) -> Level:
-        """Level of the behaviour."""
-        return self.behaviour.level
-
-    @property
-    def statement(self) -> str:
-        """Statement of the behaviour."""
-        return self.behaviour.statement
 
     def run(self, bench: Bench) -> Verdict:
         """Try each scenario that the engine can run. Faults of an operator by itself are not the behaviour's."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from refgrad import generation
 from refgrad.facts import Remark
 from refgrad.generation import GraphForm, Meeting, Profile, Reach, Role
 from refgrad.generation.search import batches
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, ROLES, TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import is_sound_twice, sound
@@ -22,9 +23,6 @@ from refgrad.grading.reliance import MEETINGS
 from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
 
 NOTHING_JOINS: Final = "no operator of two operands is right by itself, so that no graph could share anything"
 

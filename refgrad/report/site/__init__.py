@@ -31,16 +31,8 @@ from refgrad.report.findings.causes import Cause, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder, templates
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import At
+from refgrad.report.site import issue
 from refgrad.report.site.documents import read_documents, shelves
-from refgrad.report.site.issue import (
-    ending_of,
-    issue_text,
-    operator_said,
-    reason_of,
-    source_of,
-    statement_of,
-    title_of,
-)
 from refgrad.report.site.pictures import drawn, graph_of, read_accuracy, read_growth
 from refgrad.report.site.tables import conventions_of, operators_of, widest_first
 
@@ -73,7 +65,7 @@ def write_site(
         writer.page("accuracy.html", "accuracy", title="Accuracy", measured=errors, usual=USUAL)
     if measured := read_growth(folder):
         curves = [(plot, drawn(plot)) for plot in measured]
-        writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=statement_of)
+        writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=issue.statement_of)
     if told := histories([*map(read_folder, earlier), reports]):
         writer.page("history.html", "history", title="History", histories=told, kinds=KINDS)
     page_of = partial(writer.names.page, "document")
@@ -125,10 +117,11 @@ class _Writer:
         subject = getattr(getattr(found.verdict.fact, "subject", None), "name", "")
         file = self.names.page("finding", report.file, found.verdict.id)
         self.page(
-            file, "finding", title=f"{report.title}: {title_of(found)}",
+            file, "finding", title=f"{report.title}: {issue.title_of(found)}",
             report=report, cause=cause, found=found, graph=graph_of(found.verdict.scenario, subject),
-            issue=issue_text(found), source=source_of(found.verdict), reason=reason_of(found.verdict),
-            meaning=operator_said(found.verdict), ending=ending_of(found),
+            issue=issue.issue_text(found), source=issue.source_of(found.verdict),
+            reason=issue.reason_of(found.verdict), meaning=issue.operator_said(found.verdict),
+            ending=issue.ending_of(found),
         )  # fmt: skip
 
     def operator(self, name: str, reports: Sequence[Graded]) -> None:

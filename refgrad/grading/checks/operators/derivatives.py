@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from refgrad import generation
 from refgrad.facts import Remark
 from refgrad.generation import Dtype, Profile
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
 from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT, is_about_dtype, with_own_operands
 from refgrad.grading.checks.operators.blame import SEEING, Avoided, is_broken, is_known_inaccuracy
@@ -24,9 +25,6 @@ from refgrad.operators import Operator
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
 from refgrad.scenario.rewrite import without_tangents
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
 
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""

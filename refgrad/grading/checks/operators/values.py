@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from refgrad import generation
 from refgrad.facts import Died
 from refgrad.generation import Profile
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check, Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, isolated_applications, with_own_operands
@@ -30,9 +31,6 @@ from refgrad.native.repetition import SHOWN, Repeated, Repetition, plain
 from refgrad.native.statements import Code
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Backward, Scenario
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
 
 TRIED: Final = NUMBERS["operators"]
 REPEATED: Final = NUMBERS["repetition"]
