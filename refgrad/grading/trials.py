@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from refgrad.documents import parsed_toml
 from refgrad.generation import corner_scenarios
@@ -33,8 +32,12 @@ from refgrad.specification import shipped_path
 
 TRIALS: Final = NUMBERS["trials"]
 
+NUMBER: Final = "a number"
+VECTOR: Final = "a vector"
+EMPTY: Final = "an empty array"
+
 KINDS: Final = MappingProxyType(
-    {kind: np.array(entries) for kind, entries in TRIALS["kinds"].items()} | {"an empty array": np.zeros((0, 2))}
+    {kind: np.array(entries) for kind, entries in TRIALS["kinds"].items()} | {EMPTY: np.zeros((0, 2))}
 )
 """Arrays on which each template is tried, by kind."""
 
@@ -115,8 +118,8 @@ def trials(engine: Engine) -> Iterator[TemplateTrial]:
     Spellings are tried only on the kinds of arrays for which the former work. If no kind is supported, the result is a
     failure for each kind.
     """
-    kinds = {kind: array for kind, array in KINDS.items() if not (engine.adapter.scalars_only and array.ndim)}
-    tried = {kind: list(_foundations(engine, kind, array)) for kind, array in kinds.items()}
+    kinds = [kind for kind, array in KINDS.items() if not (engine.adapter.scalars_only and array.ndim)]
+    tried = {kind: list(_foundations(engine, kind)) for kind in kinds}
     if all(own[0].finding.outcome == "unsupported" for own in tried.values()):
         yield from (replace(own[0], necessary=True) for own in tried.values())
         return
@@ -129,14 +132,16 @@ def trials(engine: Engine) -> Iterator[TemplateTrial]:
                 yield from (_spelled(engine, name, text, kind, scenario) for text in texts)
 
 
-def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> Iterator[TemplateTrial]:
+def leaf_of(kind: str) -> Leaf:
+    """Return the leaf ``x`` of a kind of array, which requires grad."""
+    return Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
+
+
+def _foundations(engine: Engine, kind: str) -> Iterator[TemplateTrial]:
     """Yield trials of how tensors are made and read, and of gradients, up to the first that fails."""
-    constant = Constant.of(array)
-    leaf, fixed = Leaf("x", constant, requires_grad=True), Leaf("x", constant, requires_grad=False)
-    reads = (
-        _tried(engine, names, kind, Scenario((step, Read("value", "x"))))
-        for names, step in ((LEAF, leaf), (FIXED, fixed))
-    )
+    leaf = leaf_of(kind)
+    made = ((LEAF, leaf), (FIXED, replace(leaf, requires_grad=False)))
+    reads = (_tried(engine, names, kind, Scenario((step, Read("value", "x")))) for names, step in made)
     for trial in chain(reads, _gradients(engine, kind, leaf)):
         yield trial
         if trial.failed:
@@ -200,24 +205,18 @@ def without_seed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> TemplateTrial:
     """Try a scenario with the first spelling of each of its operators, and report these fields and the operators."""
-    names = (*names, *(f"operators.{name}" for name in sorted(scenario.operators)))
-    own = with_spellings(engine, {n: engine.operators[n] for n in scenario.operators}) if scenario.operators else engine
-    return TemplateTrial(_texts_of(engine, names), kind, scenario, own, examine(scenario, own))
+    attributes = {name: "constant_text" if name == "constant" else name for name in names}
+    texts = {name: getattr(engine.adapter, attribute, None) for name, attribute in attributes.items()}
+    operators = {name: engine.operators[name] for name in sorted(scenario.operators)}
+    texts |= {f"operators.{name}": text for name, text in operators.items()}
+    own = with_spellings(engine, operators) if operators else engine
+    known = {name: text for name, text in texts.items() if text is not None}
+    return TemplateTrial(known, kind, scenario, own, examine(scenario, own))
 
 
 def with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
     """Return the engine with only these spellings, in the same process."""
     return Engine(replace(engine.adapter, operators=spelled, aliases={}, alike=()), engine.runner)
-
-
-def _texts_of(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
-    """Return the texts of these fields of the adapter, without fields that it lacks."""
-    adapter = engine.adapter
-    texts = {name: getattr(adapter, name, None) for name in names if not name.startswith("operators.")}
-    spelled = {name: engine.operators[name.partition(".")[2]] for name in names if name.startswith("operators.")}
-    if "constant" in texts:
-        texts["constant"] = adapter.constant_text
-    return {name: text for name, text in {**texts, **spelled}.items() if text is not None}
 
 
 def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
@@ -242,7 +241,7 @@ def small_fixed_cases(operator: Operator, kinds: Collection[str], engine: Engine
 
 def _kind(leaf: Leaf) -> str:
     """Return the kind of array of a leaf. More than two axes count as two."""
-    return "an empty array" if 0 in leaf.value.shape else tuple(KINDS)[min(len(leaf.value.shape), 2)]
+    return EMPTY if 0 in leaf.value.shape else tuple(KINDS)[min(len(leaf.value.shape), 2)]
 
 
 def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> TemplateTrial:
