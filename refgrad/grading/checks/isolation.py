@@ -148,10 +148,7 @@ KEPT_DTYPES: Final = "dtypes/gradients_keep"
 """Prefix of the behaviour without which no result is right in a dtype other than float64."""
 
 EMPTY: Final = "empty"
-"""Name of the ingredient of an array without entries."""
-
-AVOIDABLE: Final = frozenset({EMPTY})
-"""Ingredients without which the scenarios of every family can be drawn."""
+"""Name of the ingredient of an array without entries. The scenarios of every family can be drawn without it."""
 
 WEIGHT: Final = "multiply"
 """Operator that multiplies outputs by weights."""

@@ -211,8 +211,7 @@ def _of_a_gradient(started: StartedLibrary, modules: Sequence[str], asking: Aski
 
 def _unread(started: StartedLibrary) -> str:
     """Return a description of what came of a number that was not read back."""
-    finding = started.finding(_NUMBER_READ)
-    text = "" if finding.evidence is None else plain_line(finding.evidence.message(), LONGEST)
+    text = plain_line(started.finding(_NUMBER_READ).message, LONGEST)
     return f"no tensor comes back with leaf = {started.adapter.leaf} and value = {started.adapter.value}: {text}"
 
 

@@ -305,7 +305,7 @@ class StartedLibrary(Engine):
     def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
         """Return the description of the first finding without a gradient, or an empty string."""
         findings = self._gradients(operator, text, kinds)
-        return next((each.evidence.message() for each in findings if each.evidence and each.outcome in WITHOUT), "")
+        return next((each.message for each in findings if each.message and each.outcome in WITHOUT), "")
 
     def _gradients(self, operator: Operator, text: str, kinds: Sequence[str]) -> Iterator[Finding]:
         return map(self.spelling_only(operator.name, text).finding, small_fixed_cases(operator, kinds, self))

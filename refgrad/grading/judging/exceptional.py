@@ -56,10 +56,9 @@ class Dependence:
     place: Place
     adapter: AnyAdapter
 
-    @cached_property
-    def oracle(self) -> CertifiedOracle:
-        """Certified oracle of the scenario with the ordinary number."""
-        return self._oracle(self.place.number)
+    def oracle(self, number: float) -> CertifiedOracle:
+        """Return the certified oracle of the scenario with a number at the position."""
+        return _oracle(self.place, number, self.adapter.dtype)
 
     @cached_property
     def row(self) -> Operator:
@@ -68,7 +67,7 @@ class Dependence:
 
     def due(self, read: Expectation) -> Due:
         """Return the expected result with the ordinary number."""
-        return Due(self.oracle, read, self.adapter)
+        return Due(self.oracle(self.place.number), read, self.adapter)
 
     def is_free(self, read: Expectation) -> Mask:
         """Return the mask of result entries that do not depend on the entry.
@@ -84,7 +83,7 @@ class Dependence:
         The derivative with respect to the entry itself is left out.
         """
         is_own = isinstance(read, Gradient) and read.leaf == self.place.leaf
-        return _finite(self._certified(self._of_nan, read)) & ~(self._is_same_entry(read) & is_own)
+        return _finite(self._certified(math.nan, read)) & ~(self._is_same_entry(read) & is_own)
 
     def may_move(self, read: Expectation) -> Mask:
         """Return the mask of result entries that NaN reaches in the oracle or, for a value, in float64."""
@@ -105,7 +104,7 @@ class Dependence:
         A value is NaN, too, where evaluation in float64 does not agree with it.
         """
         plain = self._plain(value, number)
-        truth = self._certified(self._oracle(number), value).midpoint
+        truth = self._certified(number, value).midpoint
         is_itself = truth == number
         if is_itself.any() and not self.row.elementwise:
             is_itself &= self._is_handed_on(value)
@@ -126,39 +125,28 @@ class Dependence:
         if np.isnan(plain).all():
             return plain
         moving = self.moves(read) | self._is_same_entry(read)
-        towards = [self._certified(self._oracle(math.copysign(far, number)), read) for far in TOWARDS_INFINITY]
+        towards = [self._certified(math.copysign(far, number), read) for far in TOWARDS_INFINITY]
         return np.where(_approached(towards, plain) & moving, plain, math.nan)
 
     def _is_handed_on(self, value: ExpectedValue) -> Mask:
         """Return the mask of result entries that equal the entry, whichever number it holds."""
-        balls = (self._certified(oracle, value).midpoint == number for number, oracle in self._replaced.items())
-        mask: Mask = np.all(list(balls), axis=0)
+        mask: Mask = np.all([self._certified(each, value).midpoint == each for each in self._numbers], axis=0)
         return mask
 
     @cached_property
-    def _of_nan(self) -> CertifiedOracle:
-        return self._oracle(math.nan)
-
-    @cached_property
-    def _replaced(self) -> dict[float, CertifiedOracle]:
+    def _numbers(self) -> tuple[float, ...]:
+        """The probed numbers: the ordinary one, one near it, and others beyond all other numbers of the operands."""
         number, others = self.place.number, self.place.others
         low, high = float(others.min(initial=number)), float(others.max(initial=number))
-        numbers = (
-            number * PROBES["near"],
-            *(high + step for step in PROBES["apart"]),
-            *(low - step for step in PROBES["apart"]),
-        )
-        return {number: self.oracle, **{each: self._oracle(each) for each in numbers}}
+        apart = [end for step in PROBES["apart"] for end in (high + step, low - step)]
+        return tuple(dict.fromkeys((number, number * PROBES["near"], *apart)))
 
     @cached_property
     def _step(self) -> Apply:
         return self.place.base.applications[0]
 
-    def _oracle(self, number: float) -> CertifiedOracle:
-        return CertifiedOracle(self.place.holding(number), self.adapter.dtype)
-
-    def _certified(self, oracle: CertifiedOracle, read: Expectation) -> Certified:
-        return Due(oracle, read, self.adapter).certified()
+    def _certified(self, number: float, read: Expectation) -> Certified:
+        return Due(self.oracle(number), read, self.adapter).certified()
 
     @cached_property
     def _masks(self) -> dict[Expectation, tuple[Mask, Mask]]:
@@ -167,7 +155,7 @@ class Dependence:
     def _differ(self, read: Expectation) -> tuple[Mask, Mask]:
         """Return the masks of entries that differ for at least two, and for every two, of the probed numbers."""
         if read not in self._masks:
-            self._masks[read] = _differing([self._certified(oracle, read) for oracle in self._replaced.values()])
+            self._masks[read] = _differing([self._certified(each, read) for each in self._numbers])
         return self._masks[read]
 
     def _plain(self, value: ExpectedValue, number: float) -> Numbers:
@@ -197,6 +185,11 @@ class Dependence:
         if isinstance(read, Gradient) and mask.shape == leaf.value.shape:
             mask.flat[self.place.entry] = True
         return mask
+
+
+@lru_cache(maxsize=64)
+def _oracle(place: Place, number: float, dtype: str) -> CertifiedOracle:
+    return CertifiedOracle(place.holding(number), dtype)
 
 
 @cache
@@ -280,7 +273,7 @@ def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Fi
     predictions, observations = lower(scenario, engine.adapter.policy).predictions, observe(scenario, engine)
     dependence = _dependence(place, engine.adapter)
     if any(each.ending is not None for each in observations):
-        return confront(predictions, observations, dependence.oracle, engine.adapter)
+        return confront(predictions, observations, dependence.oracle(place.number), engine.adapter)
     error = next((each.error for each in observations if each.error is not None), None)
     if error is not None:
         return Finding("inconclusive", Error(error=error, excuse="valueless"))

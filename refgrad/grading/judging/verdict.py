@@ -49,11 +49,6 @@ class Finding:
         return OUTCOMES.index(self.outcome), self.is_mild
 
     @property
-    def evidence(self) -> Evidence | None:
-        """The fact with its step, or None without a fact."""
-        return None if self.fact is None else Evidence(self.fact, self.step)
-
-    @property
     def message(self) -> str:
         """Description of the fact in English, empty without a fact."""
         return "" if self.fact is None else self.fact.message()
