@@ -113,14 +113,13 @@ class Bench:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
         sometimes = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
+        statements = statements_of(scenario, self.engine.adapter, self.engine.spelling, evidence)
         return Shown(
             verdict=finding.outcome,
             message=demonstration.message,
             scenario=scenario.text,
             scenario_id=scenario.id,
-            reproduction=(Code(program),)
-            if program
-            else statements_of(scenario, self.engine.adapter, self.engine.spelling, evidence),
+            reproduction=(Code(program),) if program else statements,
             evidence=evidence,
         )
 

@@ -140,8 +140,8 @@ def leaf_of(kind: str) -> Leaf:
 def _foundations(engine: Engine, kind: str) -> Iterator[TemplateTrial]:
     """Yield trials of how tensors are made and read, and of gradients, up to the first that fails."""
     leaf = leaf_of(kind)
-    made = ((LEAF, leaf), (FIXED, replace(leaf, requires_grad=False)))
-    reads = (_tried(engine, names, kind, Scenario((step, Read("value", "x")))) for names, step in made)
+    tensors = ((LEAF, leaf), (FIXED, replace(leaf, requires_grad=False)))
+    reads = (_tried(engine, names, kind, Scenario((step, Read("value", "x")))) for names, step in tensors)
     for trial in chain(reads, _gradients(engine, kind, leaf)):
         yield trial
         if trial.failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from refgrad.facts import Blocked, Error, Evidence, Remark
@@ -15,15 +16,13 @@ from refgrad.grading.checks.operators.derivatives import SECOND_ORDER
 from refgrad.grading.checks.operators.values import verdict_on
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
+from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.native.statements import Code
 from refgrad.scenario import Scenario
 
-ABOUT_OPERATORS: Final = frozenset({"shapes"})
-"""Chapters of behaviours whose scenarios try one operator each."""
-
-ABOUT_EXPRESSIONS: Final = frozenset({"rewrites"})
-"""Chapters of behaviours whose scenarios are about exactly the operators in them, in combination."""
+FORMS: Final = MappingProxyType({"shapes": Reliance.isolated, "rewrites": Reliance.seeded})
+"""Forms of scenarios that are about exactly their operators, by chapter: about one each, or about a combination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +35,8 @@ class BehaviourCheck(Check):
         """Try each scenario that the engine can run. Faults of an operator by itself are not the behaviour's."""
         if self.behaviour.measurement is not None:
             return self._measured(bench, self.behaviour.measurement)
-        given = self.behaviour.scenarios
-        made = bench.reliance.filled
-        if self.chapter in ABOUT_OPERATORS | ABOUT_EXPRESSIONS:
-            made = bench.reliance.isolated if self.chapter in ABOUT_OPERATORS else bench.reliance.seeded
-        tried = list(map(made, given))
+        made = FORMS.get(self.chapter, Reliance.filled)
+        tried = [made(bench.reliance, scenario) for scenario in self.behaviour.scenarios]
         scenarios = [s for s in tried if bench.reliance.runnable(s)]
         if not scenarios:
             return bench.lacks(self, *bench.reliance.lacking(tried[0]))

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import product
+from itertools import count, product
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -288,21 +288,18 @@ def _seedless(step: Step, taken: set[str], *, weighs: bool) -> Iterator[Step]:
         return
     output = step.output
     if weighs:
-        weights, output = _fresh("weights", taken), _fresh("weighted", taken)
+        weights, output = fresh_name("weights", taken), fresh_name("weighted", taken)
         yield Leaf(weights, step.seed, requires_grad=False)
         yield Apply(output, WEIGHT, (step.output, weights))
     if step.seed.shape != ():
-        total = _fresh("total", taken)
+        total = fresh_name("total", taken)
         yield Apply(total, "sum", (output,))
         output = total
     yield replace(step, output=output, seed=None)
 
 
-def _fresh(stem: str, taken: set[str]) -> str:
-    name = stem
-    number = 1
-    while name in taken:
-        number += 1
-        name = f"{stem}_{number}"
-    taken.add(name)
-    return name
+def fresh_name(stem: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and add it to those that are."""
+    names = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
+    taken.add(fresh := next(name for name in names if name not in taken))
+    return fresh

@@ -152,13 +152,13 @@ class _Sizes:
         """
         (seen,) = self.library.run(self.text, size)
         value, gradients = seen.data
-        due, expected = evaluated(self.graph.output, size), evaluated(self.graph.slopes, size)
-        allowed = _allowed((due, *expected), size, self.library.engine.adapter.dtype)
-        _compare("the value", value, due, allowed)
+        right, expected = evaluated(self.graph.output, size), evaluated(self.graph.slopes, size)
+        allowed = _allowed((right, *expected), size, self.library.engine.adapter.dtype)
+        _compare("the value", value, right, allowed)
         if gradients is None or len(gradients) != len(expected):
             raise _UnexpectedNumbersError("missing", "the gradients are missing")
-        for number, (gradient, right) in enumerate(zip(gradients, expected, strict=True), 1):
-            _compare(f"the gradient of leaf {number}", gradient, right, allowed)
+        for number, pair in enumerate(zip(gradients, expected, strict=True), 1):
+            _compare(f"the gradient of leaf {number}", *pair, allowed)
         self.reached.append(size)
         return seen.seconds
 

@@ -7,7 +7,6 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from string import Formatter
 from typing import Any, Final
 
@@ -87,13 +86,6 @@ def assigned_in(body: Sequence[ast.stmt]) -> set[str]:
     """Return the variables that statements assign, but not those within them."""
     targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
     return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
-
-
-def fresh_name(name: str, taken: set[str]) -> str:
-    """Return a name that stands for nothing else, from now on for this."""
-    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    taken.add(found := next(each for each in names if each not in taken))
-    return found
 
 
 class Filling(ast.NodeTransformer):
