@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import indent
-from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.grading.judging.verdict import OUTCOMES, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
-from refgrad.report import CHARACTERS, ITEMS
+from refgrad.report import CHARACTERS, ITEMS, TABLE
 from refgrad.report.document import Report
 from refgrad.report.findings import Script
 from refgrad.report.severity import at
@@ -48,14 +47,6 @@ def failure_text(script: Script) -> str:
         text += f"\n\nscenario {verdict.scenario_id}:\n{indent(verdict.scenario.rstrip(), MARGIN)}\n{verdict.message}"
     return COMMAND.sub(r"\1\\", text)
 
-
-COLORS: Final[Mapping[str, str]] = MappingProxyType({
-    "brightgreen": "#3a8a1f",
-    "orange": "#b35c00",
-    "red": "#c0332b",
-    "lightgrey": "#666",
-})
-"""Colors on which white text is legible, by the names of colors at shields.io."""
 
 CHARACTER: Final = 6.6
 """Width of a character in pixels. The text is stretched to the width that follows from it, whatever the font."""
@@ -101,7 +92,7 @@ class Badge:
         label_wide, message_wide = (round(CHARACTER * len(text)) for text in (self.label, self.message))
         left, right = label_wide + 10, message_wide + 10
         return PICTURE.format(
-            label=escape(self.label), message=escape(self.message), color=COLORS[self.color],
+            label=escape(self.label), message=escape(self.message), color=TABLE["colors"][self.color],
             left=left, right=right, width=left + right, label_at=left / 2, message_at=left + right / 2,
             label_wide=label_wide, message_wide=message_wide,
         )  # fmt: skip

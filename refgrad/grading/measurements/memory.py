@@ -221,7 +221,7 @@ MOST_SECONDS: Final = EFFORTS["standard"]["seconds_of_a_program"]
 class RepeatedAction(MeasuredProgram):
     """A repeated action on the leaf ``x`` and ``function``, and the lines ``before`` all iterations."""
 
-    before: str = ""
+    before: str = "x = {ones:500}"
 
     def lacking(self, library: Library) -> str:
         """Return what an engine lacks, as a report names it, or an empty string."""
@@ -241,16 +241,9 @@ class RepeatedAction(MeasuredProgram):
         return self._repeated(library, TRACED).program(_call(parameters["iterations"]))
 
     def _repeated(self, library: Library, meter: Meter) -> Metered:
-        lines = [
-            *filled("x = {ones:500}", library),
-            *filled(self.before, library),
-            "readings = []",
-            f"for _ in range({ITERATIONS['rounds']}):",
-            "    for _ in range(n):",
-            *(f"        {line}" for line in self.lines(library)),
-            "    readings.append(held())",
-            "return readings",
-        ]
+        before, action = "\n".join(filled(self.before, library)), "\n".join(self.lines(library))
+        rounds = str(ITERATIONS["rounds"])
+        lines = filled(PROGRAMS["repeated"], library, before=before, action=action, rounds=rounds)
         return Metered(library, meter, forward_text(library, "multiply", 4) + "\n\n" + function("attempt(n)", lines))
 
     def _judged(self, repeated: Metered, iterations: int, limit: float) -> Reading:

@@ -166,12 +166,7 @@ class _Sizes:
         """Return a program that times several sizes, or prints the numbers of a single one."""
         if len(sizes) == 1:
             return self.library.shown(self.text, "", f"print(attempt({sizes[0]}))")
-        lines = [
-            f"for n in {tuple(sizes)}:",
-            "    started = time.process_time()",
-            "    attempt(n)",
-            "    print(n, time.process_time() - started, flush=True)",
-        ]
+        lines = filled(PROGRAMS["timed_sizes"], self.library, sizes=str(tuple(sizes)))
         return self.library.shown("import time", "\n", self.text, "", *lines)
 
 
