@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from textwrap import indent
 from typing import Any, Final
 
@@ -51,15 +52,8 @@ def failure_text(script: Script) -> str:
 CHARACTER: Final = 6.6
 """Width of a character in pixels. The text is stretched to the width that follows from it, whatever the font."""
 
-PICTURE: Final = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {message}">
-<title>{label}: {message}</title>
-<rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{color}"/>
-<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">
-<text x="{label_at}" y="14" textLength="{label_wide}">{label}</text>
-<text x="{message_at}" y="14" textLength="{message_wide}">{message}</text>
-</g></svg>
-"""
+PICTURE: Final = (Path(__file__).parent / "templates" / "badge.svg").read_text(encoding="utf-8")
+"""Format string of the badge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from refgrad.facts import Entry
@@ -112,8 +113,7 @@ def _lines(old: Report, new: Report, found: Sequence[Difference]) -> Iterator[st
     if not found:
         yield f"no difference in {len(new.verdicts)} checks"
         return
-    counts = _counts(found)
-    yield ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    yield ", ".join(f"{count} {kind}" for kind, count in _counts(found).items() if count)
     for difference in found:
         before, after = (outcome or "-" for outcome in difference.outcomes)
         yield ""
@@ -152,9 +152,6 @@ def histories(folders: Sequence[Sequence[Graded]]) -> dict[str, list[Stage]]:
     for newest in folders[-1] if folders else ():
         reports = [each for folder in folders for each in folder if each.file == newest.file]
         if len(reports) > 1:
-            found[newest.file] = [Stage(reports[0]), *map(_stage, reports, reports[1:])]
+            changes = (tuple(differences(old.document, new.document)) for old, new in pairwise(reports))
+            found[newest.file] = list(map(Stage, reports, [(), *changes]))
     return found
-
-
-def _stage(old: Graded, new: Graded) -> Stage:
-    return Stage(new, tuple(differences(old.document, new.document)))

@@ -95,7 +95,8 @@ def _of_offer(bench: Bench, claim: Claim) -> Verdict:
     if not declared and name not in replace(adapter, lacks=frozenset()).features | {"arrays"} | nested:
         comment = Remark(text="the adapter does not say so, and has no template that shows it")
         return bench.verdict(claim, "unsupported", comment)
-    tried = _tried(claim.scenarios, bench.engine, adapter.features | {name})
+    offered, operators = adapter.features | {name}, bench.engine.operators.keys()
+    tried = [s for s in claim.scenarios if required_features(s) <= offered and s.operators <= operators]
     if not tried:
         return bench.verdict(claim, "inconclusive", Remark(text="the engine has not all that would show it"))
     every = [Demonstration(scenario, examine(scenario, bench.engine)) for scenario in tried]
@@ -113,8 +114,7 @@ def _of_offer(bench: Bench, claim: Claim) -> Verdict:
 
 def _lacks_array(scenario: Scenario, finding: Finding) -> bool:
     """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
-    at_leaf = finding.step and isinstance(scenario.steps[finding.step - 1], Leaf)
-    return finding.outcome == "unsupported" and bool(at_leaf)
+    return finding.outcome == "unsupported" and finding.step > 0 and isinstance(scenario.steps[finding.step - 1], Leaf)
 
 
 def _refuted(bench: Bench, claim: Claim, seen: Demonstration, text: str) -> Verdict:
@@ -132,11 +132,6 @@ def _undeclared(bench: Bench, claim: Claim, text: str, scenarios: Sequence[Scena
     """Return the verdict on something that works and is not declared."""
     verdict = bench.shown(claim, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
     return replace(verdict, message=text, evidence=Evidence(Remark(text=text)), level="SHOULD")
-
-
-def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[str]) -> list[Scenario]:
-    """Return the scenarios that need only these features and operators that the engine has."""
-    return [s for s in scenarios if required_features(s) <= features and s.operators <= engine.operators.keys()]
 
 
 def _advice(name: str, adapter: AnyAdapter, *, there: bool) -> str:

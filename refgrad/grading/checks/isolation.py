@@ -166,8 +166,7 @@ def isolated(operator: str) -> Scenario:
     """Return a scenario that applies one operator to scalars and reads the gradients of all its operands."""
     names = operator_table()[operator].argument_names
     leaves = [Leaf(name, Constant.of(np.array(float(n))), requires_grad=True) for n, name in enumerate(names, 2)]
-    reads = [Read("grad", name) for name in names]
-    return Scenario((*leaves, Apply("out", operator, names), Backward("out"), *reads))
+    return Scenario((*leaves, Apply("out", operator, names), Backward("out"), *(Read("grad", name) for name in names)))
 
 
 def isolated_applications(scenario: Scenario, operator: str) -> Iterator[Scenario]:

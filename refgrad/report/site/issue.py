@@ -61,20 +61,17 @@ def ending_of(found: Script) -> str:
 
 def source_of(verdict: Verdict) -> str:
     """Return the source of the statement of a check: that of a behaviour, or of an operator's formula."""
-    row = _behaviours().get(verdict.id) or operator_table().get(verdict.operator)
-    return "" if row is None else row.source
+    return str(getattr(_behaviours().get(verdict.id) or operator_table().get(verdict.operator), "source", ""))
 
 
 def reason_of(verdict: Verdict) -> str:
     """Return the rationale of a behaviour, or no text for a check that is not a behaviour."""
-    behaviour = _behaviours().get(verdict.id)
-    return "" if behaviour is None else behaviour.rationale
+    return str(getattr(_behaviours().get(verdict.id), "rationale", ""))
 
 
 def statement_of(check: str) -> str:
     """Return the statement of a behaviour, or no text for a check that is not a behaviour."""
-    behaviour = _behaviours().get(check)
-    return "" if behaviour is None else behaviour.statement
+    return str(getattr(_behaviours().get(check), "statement", ""))
 
 
 @cache
