@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -26,7 +27,7 @@ from refgrad.native.observation import Raised
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad, parse
 from refgrad.scenario.rewrite import with_seeds
 from refgrad.specification import shipped_path
 
@@ -272,6 +273,11 @@ def without_arrays(engine: Engine) -> str:
     return "the engine takes no seed and has no `sum`, so gradients of arrays cannot be tried: add one of them"
 
 
+PROGRAMS: Final = parsed_toml(Path(__file__).with_name("plain_programs.toml"))
+
+TWICE: Final = ("same", "first_again", "second_again")
+"""Kinds of programs of one operator of two operands that use ``x`` twice."""
+
 SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"})
 """Operators of two operands that plain programs use, with their signs in formulas."""
 
@@ -295,22 +301,20 @@ class PlainProgram:
     """A program that reads the gradients of ``x`` and ``y`` after a backward from each output, and its formula."""
 
     formula: str
-    steps: tuple[Apply, ...]
-    outputs: tuple[str, ...]
+    scenario: Scenario
 
-    @property
-    def scenario(self) -> Scenario:
-        """The program as a scenario."""
-        leaves = [leaf for leaf in LEAVES if any(leaf.name in step.arguments for step in self.steps)]
-        reads = (Read("grad", leaf.name) for leaf in leaves)
-        return Scenario((*leaves, *self.steps, *(Backward(output, None) for output in self.outputs), *reads))
+    @classmethod
+    def of(cls, kind: str, operator: str) -> PlainProgram:
+        """Return the program of a kind, a row of `plain_programs.toml`, with an operator."""
+        fields = {"name": operator, "sign": SIGNS.get(operator, ""), **{leaf.name: leaf.to_text() for leaf in LEAVES}}
+        formula, scenario = (PROGRAMS[kind][member].format(**fields) for member in ("formula", "scenario"))
+        return cls(formula, parse(scenario))
 
     def run(self, engine: Engine) -> Finding | None:
         """Run the program on an engine and return its finding, or None if the engine cannot run it."""
-        scenario = self.scenario
-        if engine.absent(scenario) or not required_features(scenario) <= engine.adapter.features:
+        if engine.absent(self.scenario) or not required_features(self.scenario) <= engine.adapter.features:
             return None
-        finding = examine(scenario, engine)
+        finding = examine(self.scenario, engine)
         return None if finding.failed and finding.outcome not in {"wrong", "inaccurate"} else finding
 
 
@@ -324,7 +328,8 @@ def suspected_faults(engine: Engine) -> list[str]:
         return []
     if faults := faults_of_one_backward(engine):
         return faults
-    repeated = (_first_wrong([_two_backwards(name)], engine) for name in SIGNS if _runs_right(_once(name), engine))
+    right = (name for name in SIGNS if _runs_right(_once(name), engine))
+    repeated = (_first_wrong([PlainProgram.of("two_outputs", name)], engine) for name in right)
     others = (_first_wrong((_once(name), _with_sum(name)), engine, name) for name in PLAIN if name not in SIGNS)
     return [*islice(filter(None, repeated), 1), *filter(None, others)]
 
@@ -334,7 +339,7 @@ def faults_of_one_backward(engine: Engine) -> list[str]:
 
     If both operators fail only where ``x`` is used twice, the fault is in neither, and no operator is named.
     """
-    own = {name: (_once(name), *_twice(name)) for name in SIGNS}
+    own = {name: (_once(name), *(PlainProgram.of(kind, name) for kind in TWICE)) for name in SIGNS}
     faults = [line for name, programs in own.items() if (line := _first_wrong(programs, engine, name))]
     if len(faults) == len(SIGNS) and all(_runs_right(_once(name), engine) for name in SIGNS):
         return [_first_wrong(own["add"], engine)]
@@ -357,8 +362,7 @@ def sends_kept_gradients_again(engine: Engine) -> bool:
 
 def _after_two_backwards(name: str, engine: Engine) -> tuple[float, ...]:
     """Return the gradients of ``x`` and ``y`` that exist after two backwards of one graph, to seven digits."""
-    steps = Apply("a", name, ("x", "y")), Apply("b", name, ("a", "x")), *(Backward("b", retain_graph=True),) * 2
-    seen = observe(Scenario((*LEAVES, *steps, Read("grad", "x"), Read("grad", "y"))), engine)[-2:]
+    seen = observe(PlainProgram.of("two_backwards", name).scenario, engine)[-2:]
     return tuple(float(f"{each.array.item():.7g}") for each in seen if each.array is not None and each.array.size == 1)
 
 
@@ -383,30 +387,9 @@ def _runs_right(program: PlainProgram, engine: Engine) -> bool:
 
 def _once(name: str) -> PlainProgram:
     """Return a program that uses an operator once."""
-    formula, operands = (f"x {SIGNS[name]} y", ("x", "y")) if name in SIGNS else (f"{name}(x)", ("x",))
-    return PlainProgram(f"`{formula}`", (Apply("a", name, operands),), ("a",))
-
-
-def _twice(name: str) -> Iterator[PlainProgram]:
-    """Yield programs of one operator of two operands that use ``x`` twice.
-
-    If ``y`` is used, too, it is the second operand in one program and the first in another.
-    """
-    sign = SIGNS[name]
-    yield PlainProgram(f"`x {sign} x`", (Apply("a", name, ("x", "x")),), ("a",))
-    for first, second in ("xy", "yx"):
-        steps = Apply("a", name, (first, second)), Apply("b", name, ("a", "x"))
-        yield PlainProgram(f"`({first} {sign} {second}) {sign} x`", steps, ("b",))
+    return PlainProgram.of("once_of_two" if name in SIGNS else "once", name)
 
 
 def _with_sum(name: str) -> PlainProgram:
     """Return a program that uses ``x`` in an operator and again in a sum with the result."""
-    formula, operands = ("x * x", ("x", "x")) if name == "multiply" else (f"{name}(x)", ("x",))
-    return PlainProgram(f"`{formula} + x`", (Apply("a", name, operands), Apply("b", "add", ("a", "x"))), ("b",))
-
-
-def _two_backwards(name: str) -> PlainProgram:
-    """Return a program with two backward calls, from two outputs with the same leaves."""
-    sign = SIGNS[name]
-    steps = Apply("a", name, ("x", "y")), Apply("b", name, ("y", "x"))
-    return PlainProgram(f"`x {sign} y`, then from `y {sign} x`", steps, ("a", "b"))
+    return PlainProgram.of("square_with_sum" if name == "multiply" else "with_sum", name)
