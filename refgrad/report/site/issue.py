@@ -12,22 +12,18 @@ from refgrad.operators import operator_table
 from refgrad.operators.table import signature
 from refgrad.report import CHARACTERS
 from refgrad.report.findings import Script, expression
+from refgrad.report.pages import markdown_templates
 
 
 def issue_text(found: Script) -> str:
     """Return a finding as Markdown: a title, the sentence, the program, what it violates, and the versions."""
-    ticks = "```"
-    program = found.program.replace(ticks, "'''").rstrip()
-    source = source_of(found.verdict)
-    because = " ".join(filter(None, [
-        found.verdict.statement, reason_of(found.verdict), operator_said(found.verdict), edge_said(found.verdict),
-        source and f"Source: {source}.",
-    ]))  # fmt: skip
-    parts = [
-        f"# {title_of(found)}", found.sentence, f"{ticks}{found.language}\n{program}\n{ticks}", found.needs, because,
-        f"Found with {found.environment}, by the check {found.verdict.id} of refgrad.",
-    ]  # fmt: skip
-    return plain_text("\n\n".join(filter(None, parts)), CHARACTERS["issue"]) + "\n"
+    verdict, source = found.verdict, source_of(found.verdict)
+    reasons = [verdict.statement, reason_of(verdict), operator_said(verdict), edge_said(verdict)]
+    because = " ".join(filter(None, [*reasons, source and f"Source: {source}."]))
+    program = found.program.replace("```", "'''").rstrip()
+    page = markdown_templates().get_template("issue.md.jinja")
+    text = page.render(found=found, title=title_of(found), program=program, because=because).removesuffix("\n")
+    return plain_text(text, CHARACTERS["issue"]) + "\n"
 
 
 def title_of(found: Script) -> str:
