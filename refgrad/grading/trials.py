@@ -170,8 +170,7 @@ def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[TemplateTrial]
     if not leaf.value.shape:
         yield _tried(engine, GRADIENT, kind, Scenario(without_seed(steps)))
     if "zero_grad" in engine.adapter.features:
-        again = Scenario((*steps, ZeroGrad("x"), Read("grad", "x")))
-        yield _tried(engine, (*GRADIENT, "zero_grad"), kind, again)
+        yield _tried(engine, (*GRADIENT, "zero_grad"), kind, Scenario((*steps, ZeroGrad("x"), Read("grad", "x"))))
 
 
 def _simple(engine: Engine) -> Iterator[str]:

@@ -39,8 +39,7 @@ def failure_text(script: Script) -> str:
     """Return the complete text of a verdict, without the parts that it lacks."""
     verdict = script.verdict
     statement = f"violated: {verdict.statement}" if verdict.failed else verdict.statement
-    parts = [headline(verdict), finding(script), statement]
-    text = "\n".join(part for part in parts if part)
+    text = "\n".join(filter(None, [headline(verdict), finding(script), statement]))
     if verdict.reproduction:
         text += f"\n\nprogram:\n{indent(script.program.rstrip(), MARGIN)}"
         text += f"\n{script.needs}" if script.needs else ""

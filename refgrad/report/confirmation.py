@@ -68,8 +68,7 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
     if run.returncode and output.error is None:
         fact = script.verdict.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
-        shown = f"{plain}the process ended with the status {run.returncode}"
-        return Confirmation(script, _confirmed(ended), shown)
+        return Confirmation(script, _confirmed(ended), f"{plain}the process ended with the status {run.returncode}")
     ending = "" if output.error is None else output.error.text
     return Confirmation(script, _answer(script, output), "\n".join(filter(None, [plain.strip(), ending])))
 

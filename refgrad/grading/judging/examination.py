@@ -49,8 +49,7 @@ def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> Ce
         return oracle
     if not all(_stays(oracle, output) for output in outputs):
         return oracle
-    widened = with_values(oracle.original.steps, lambda leaf: _widened(leaf.value))
-    return CertifiedOracle(Scenario(widened))
+    return CertifiedOracle(Scenario(with_values(oracle.original.steps, lambda leaf: _widened(leaf.value))))
 
 
 def _stays(oracle: CertifiedOracle, name: str) -> bool:
@@ -304,8 +303,7 @@ def _compare_error(kinds: tuple[lifecycle.ErrorKind, ...], observation: Observat
         return Finding("wrong", facts.Silence(due=kinds))
     if error.is_exhaustion:
         return _of_error(error, may_fail=False)
-    patterns = [adapter.errors.get(kind) for kind in kinds]
-    required = tuple(pattern for pattern in patterns if pattern)
+    required = tuple(filter(None, map(adapter.errors.get, kinds)))
     if len(required) < len(kinds) or any(re.search(pattern, error.text) for pattern in required):
         return Finding("passed")
     return Finding("unexpected-error", facts.Error(error=error, due=kinds, expected=required))

@@ -180,5 +180,4 @@ def _perturbed(scenario: Scenario, form: Format, seed: int = 0) -> Scenario:
 
 def _direction(source: Random, shape: tuple[int, ...]) -> Floats:
     """Return random numbers from -1 to 1."""
-    drawn = np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4")
-    return (drawn / 2.0**31).reshape(shape)
+    return (np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4") / 2.0**31).reshape(shape)

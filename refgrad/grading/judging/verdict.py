@@ -140,8 +140,7 @@ class Totals:
         """Count verdicts."""
         failed = [verdict for verdict in verdicts if verdict.failed]
         apply = sum(verdict.verdict != "unsupported" for verdict in verdicts)
-        must_failed = sum(verdict.level == "MUST" for verdict in failed)
-        return cls(apply, len(failed), must_failed, len(verdicts) - apply)
+        return cls(apply, len(failed), sum(verdict.level == "MUST" for verdict in failed), len(verdicts) - apply)
 
     @property
     def text(self) -> str:

@@ -220,8 +220,7 @@ def _differing(recorded: Recorded, compared: Callable[[Sequence[int]], object]) 
     """Return the fact that a node does not lead to its operands' nodes; ``compared`` is applied to both lists."""
     for name, node in recorded.nodes.items():
         actual = recorded.graph.parents[node]
-        operands = filter(None, recorded.operands[name])
-        expected = [recorded.nodes.get(operand, UNKNOWN) for operand in operands]
+        expected = [recorded.nodes.get(operand, UNKNOWN) for operand in filter(None, recorded.operands[name])]
         if UNKNOWN not in expected and compared(actual) != compared(expected):
             return Parents(node=name, seen=recorded.named(actual), expected=recorded.named(expected))
     return None
@@ -276,8 +275,7 @@ def _random_graph(seed: int, engine: Engine, operators: frozenset[str]) -> Scena
     profile = Profile(
         operators=operators, scalars_only=engine.adapter.scalars_only, constants=0.0, max_backwards=1, empty=0.0
     )
-    scenario = random_scenario(seed, profile)
-    return Scenario(tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply)))
+    return Scenario(tuple(step for step in random_scenario(seed, profile).steps if isinstance(step, Leaf | Apply)))
 
 
 def _random_lifecycle(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
@@ -351,8 +349,7 @@ def _random(
     example, result = search.counterexample, Reading("passed")
     if example is not None:
         again = filter(None, map(failing, (example.shrunk, example.scenario)))
-        once = Reading("wrong", NOT_AGAIN, reproduction(example.scenario, engine), example.scenario)
-        result = next(again, once)
+        result = next(again, Reading("wrong", NOT_AGAIN, reproduction(example.scenario, engine), example.scenario))
     return replace(result, examples=tried + search.examples)
 
 

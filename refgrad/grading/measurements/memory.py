@@ -242,8 +242,7 @@ class RepeatedAction(MeasuredProgram):
 
     def _repeated(self, library: Library, meter: Meter) -> Metered:
         before, action = "\n".join(filled(self.before, library)), "\n".join(self.lines(library))
-        rounds = str(ITERATIONS["rounds"])
-        lines = filled(PROGRAMS["repeated"], library, before=before, action=action, rounds=rounds)
+        lines = filled(PROGRAMS["repeated"], library, before=before, action=action, rounds=str(ITERATIONS["rounds"]))
         return Metered(library, meter, forward_text(library, "multiply", 4) + "\n\n" + function("attempt(n)", lines))
 
     def _judged(self, repeated: Metered, iterations: int, limit: float) -> Reading:

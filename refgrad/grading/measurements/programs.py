@@ -146,8 +146,7 @@ def filled(text: str, library: Library, **names: str) -> list[str]:
     lines: list[str] = []
     for line in text.removesuffix("\n").split("\n") if text else ():
         code = line.lstrip()
-        whole = code.format_map(_Fields(library, names))
-        lines += indent(whole, line.removesuffix(code)).split("\n")
+        lines += indent(code.format_map(_Fields(library, names)), line.removesuffix(code)).split("\n")
     return lines
 
 

@@ -61,8 +61,7 @@ def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]
 
     ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
     """
-    found = [_cause(group, verdicts) for group in _groups(failed)]
-    return sorted(found, key=_order)
+    return sorted((_cause(group, verdicts) for group in _groups(failed)), key=_order)
 
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:

@@ -174,8 +174,7 @@ def _weighted(check: FamilyCheck, bench: Bench) -> bool | None:
     row = check.operator
     if row.name != WEIGHT and not is_sound_twice(bench, WEIGHT):
         return False
-    is_straight = row.elementwise and not any(bending(row, name) for name in row.argument_names)
-    return True if is_straight else None
+    return True if row.elementwise and not any(bending(row, name) for name in row.argument_names) else None
 
 
 def _of_second_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:

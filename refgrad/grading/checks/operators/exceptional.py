@@ -89,8 +89,7 @@ class PlaceSearch:
                 return False
             if self._fails(base, self.bench.examine(base, self.check)):
                 return False
-            runnable = self.bench.reliance.runnable(base)
-            seen = self.examine(other, number) if runnable else Finding("unsupported")
+            seen = self.examine(other, number) if self.bench.reliance.runnable(base) else Finding("unsupported")
             return seen.rank == finding.rank and not self.check.explains(other.holding(number), seen, self.bench)
 
         return place.found_in(shrink(place.base, shows, TRIED["shrinks_at_a_place"])) or place
