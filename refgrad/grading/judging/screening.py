@@ -172,12 +172,12 @@ def _perturbed(scenario: Scenario, form: Format, seed: int = 0) -> Scenario:
             return constant
         array = constant.to_numpy()
         return Constant.of(
-            array * (1 + SCREENING["perturbation"] * form.unit * _direction(source, array.shape)), constant.dtype
+            array * (1 + SCREENING["perturbation"] * form.unit * random_direction(source, array.shape)), constant.dtype
         )
 
     return with_constants(scenario, perturbed)
 
 
-def _direction(source: Random, shape: tuple[int, ...]) -> Floats:
+def random_direction(source: Random, shape: tuple[int, ...]) -> Floats:
     """Return random numbers from -1 to 1."""
     return (np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4") / 2.0**31).reshape(shape)
