@@ -13,7 +13,7 @@ from refgrad.facts import Died, Fact, Parents, Remark
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
 from refgrad.grading.checks.settings import NUMBERS, Settings
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.grading.measurements.programs import Reading
+from refgrad.grading.measurements.programs import Reading, unsupported
 from refgrad.lifecycle import Fails, required_features
 from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter
@@ -300,12 +300,12 @@ def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Sett
     """Compare what an engine records of the row's graphs, and of random ones, with the lifecycle model."""
     adapter = engine.adapter
     if not isinstance(adapter, TapeAdapter) or adapter.node is None or adapter.parents is None:
-        return Reading("unsupported", "the engine has no graph")
+        return unsupported("graph")
     tried = [parse(text) for text in parameters["graphs"]]
     lacking = [Library(engine).lacks(s.operators, sorted(required_features(s) - OF_VALUES)) for s in tried]
     scenarios = [s for s, lack in zip(tried, lacking, strict=True) if not lack]
     if not scenarios:
-        return Reading("unsupported", f"the engine has no {lacking[0]}")
+        return unsupported(lacking[0])
     failing = partial(_failure_of, engine=engine, claim=parameters["claim"])
     # each time at another address in memory, on which the order of a set depends
     failures = (failing(s, keep=True) for s in scenarios for _ in range(NUMBERS["release"]["recorded"]))

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from refgrad.facts import Measured
 from refgrad.grading.checks.settings import EFFORTS, NUMBERS, Settings
-from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled
+from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled, unsupported
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.native.observation import Observation
@@ -195,9 +195,8 @@ RELEASES: Final = Release.rows("releases")
 def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Reading:
     """Check that an intermediate tensor is freed together with the output that was computed from it."""
     library = Library(engine)
-    lacking = library.lacks(("multiply",)) or ("" if library.tape else "graph of its own")
-    if lacking:
-        return Reading("unsupported", f"the engine has no {lacking}")
+    if lacking := library.lacks(("multiply",)) or ("" if library.tape else "graph of its own"):
+        return unsupported(lacking)
     text = "import gc\nimport weakref\n\n\n" + function("attempt()", filled(PROGRAMS["weak_reference"], library))
     try:
         (seen,) = library.run(text)

@@ -67,6 +67,11 @@ CALLS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType({
 The polynomial ``x * x + x`` has the derivative ``2 * x + 1``."""
 
 
+def unsupported(lacking: str) -> Reading:
+    """Return the result for an engine that lacks something."""
+    return Reading("unsupported", f"the engine has no {lacking}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredProgram:
     """A program for tape engines and, if it makes sense, one for functional engines.
