@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from refgrad.facts import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.generation import Counterexample, find_counterexample, shrink
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from refgrad.grading.checks.check import Check
 
 SEARCH: Final = NUMBERS["search"]
+
+Make: TypeAlias = Callable[[int], Scenario]
+"""Function that draws a scenario from a seed."""
 
 
 def budgets(finding: Finding) -> float:
@@ -76,7 +79,7 @@ class CheckSearch:
 
     bench: Bench
     check: Check
-    make: Callable[[int], Scenario]
+    make: Make
     examples: int
     variant: str = ""
     cause: str = ""

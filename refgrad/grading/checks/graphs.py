@@ -20,6 +20,7 @@ from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Verdict, merged
 from refgrad.grading.reliance import MEETINGS
+from refgrad.grading.search import Make
 from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
@@ -64,13 +65,7 @@ def _of_the_graph(_: FamilyCheck, scenario: Scenario, __: Finding, bench: Bench)
     return not doubted or not bench.reliance.wrong_in_isolation(scenario, doubted)
 
 
-def _tried(
-    check: FamilyCheck,
-    bench: Bench,
-    make: Callable[[int], Scenario],
-    cause: str = "",
-    fixed: Sequence[Scenario] = (),
-) -> Verdict:
+def _tried(check: FamilyCheck, bench: Bench, make: Make, cause: str = "", fixed: Sequence[Scenario] = ()) -> Verdict:
     """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.
 
     ``cause`` is the id of the check because of which some operators are left out.
@@ -198,9 +193,7 @@ def _offered(check: FamilyCheck, bench: Bench, dtypes: Mapping[str, Any]) -> set
 
 def _of_operator(name: str, bench: Bench, dtypes: Mapping[str, Any]) -> Iterator[Scenario]:
     profile = bench.profile(seeds=True, operators=frozenset({name}), empty=0.0, **dtypes)
-    return (
-        bench.reliance.isolated(generation.operator_scenario(seed, name, profile)) for seed in range(TRIED_IN_DTYPE)
-    )
+    return map(bench.isolated(name, profile), range(TRIED_IN_DTYPE))
 
 
 def _of_the_dtype(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:

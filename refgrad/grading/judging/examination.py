@@ -16,7 +16,7 @@ import numpy as np
 
 from refgrad import facts, lifecycle
 from refgrad.grading.checks.settings import NUMBERS
-from refgrad.grading.judging.comparison import Due, compare_array, uncoupled
+from refgrad.grading.judging.comparison import Due, Observations, Predictions, compare_array, uncoupled
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
@@ -152,10 +152,7 @@ def refuses(scenario: Scenario, engine: Engine) -> bool:
 
 
 def confront(
-    predictions: tuple[lifecycle.Prediction, ...],
-    observations: tuple[Observation, ...],
-    oracle: CertifiedOracle,
-    adapter: AnyAdapter,
+    predictions: Predictions, observations: Observations, oracle: CertifiedOracle, adapter: AnyAdapter
 ) -> Finding:
     """Return the worst finding of an engine's observations, compared with the predictions and the truth."""
     # a scenario in which tensors change is rewritten before it is judged
@@ -246,9 +243,7 @@ def _is_outside(oracle: CertifiedOracle, number: int) -> bool:
     return any(bool(np.any((value < low) | (value > high))) for value, (low, high) in zip(values, spans, strict=True))
 
 
-def _explained(
-    finding: Finding, predictions: tuple[lifecycle.Prediction, ...], observations: tuple[Observation, ...]
-) -> Finding:
+def _explained(finding: Finding, predictions: Predictions, observations: Observations) -> Finding:
     """Add to the finding of a missing gradient the first earlier step that may fail and raised an error, if any."""
     if not isinstance(finding.fact, facts.Absent):
         return finding

@@ -29,7 +29,7 @@ from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
-from refgrad.native.observation import Observation
+from refgrad.native.observation import Array, Observation
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.certified.certified import Certified
@@ -251,7 +251,7 @@ def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes:
 
 def examine_limits(place: Place, number: float, engine: Engine) -> Finding:
     """Return the worst finding of the values and derivatives that have a limit as the number becomes infinite."""
-    return _examined(place, number, engine, _judged_by_limit)
+    return _examined(place, number, engine, _by_limit)
 
 
 def _is_subnormal(number: float) -> bool:
@@ -314,9 +314,7 @@ def _judged(dependence: Dependence, number: float, read: Expectation, subject: S
     return worst(findings)
 
 
-def _contained(
-    dependence: Dependence, read: Expectation, subject: Subject, seen: Observation, free: npt.NDArray[np.bool_]
-) -> Finding:
+def _contained(dependence: Dependence, read: Expectation, subject: Subject, seen: Observation, free: Mask) -> Finding:
     """Judge the entries in ``free`` by the truth with an ordinary number in the place; the others count as right."""
     assert seen.array is not None
     due = dependence.due(read)
@@ -325,9 +323,7 @@ def _contained(
     return compare_array(subject, replace(seen, array=array), due)
 
 
-def _propagated(
-    dependence: Dependence, read: Expectation, subject: Subject, array: npt.NDArray[Any], truth: Numbers
-) -> Finding:
+def _propagated(dependence: Dependence, read: Expectation, subject: Subject, array: Array, truth: Numbers) -> Finding:
     """Return the finding for the first entry that depends on NaN and is a number.
 
     Entries that NaN cannot reach and that have not changed are right.
@@ -343,16 +339,14 @@ def _propagated(
     return finding
 
 
-def _judged_by_limit(
-    dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation
-) -> Finding:
+def _by_limit(dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation) -> Finding:
     limits = dependence.limits(read, number)
     if seen.array is None or seen.array.shape != limits.shape or "infinity" in dependence.row.exceptional.conventions:
         return Finding("passed")
     return _as_due(subject, seen.array, limits, FLOAT64.underflow)
 
 
-def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: float, scale: float = 0.0) -> Finding:
+def _as_due(subject: Subject, array: Array, due: Numbers, least: float, scale: float = 0.0) -> Finding:
     """Return the finding for the first entry that differs from ``due`` in its leading digits. NaN matches any entry.
 
     Where 0 or a subnormal number is expected, an error that is small relative to ``scale`` is inaccurate, not wrong.
@@ -366,9 +360,7 @@ def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: floa
     return finding if finding.failed else _first(subject, array, wrong, due, scale)
 
 
-def _first(
-    subject: Subject, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], due: Numbers, scale: float = 0.0
-) -> Finding:
+def _first(subject: Subject, array: Array, wrong: Mask, due: Numbers, scale: float = 0.0) -> Finding:
     """Return the finding for the first entry in the mask ``wrong``: wrong, or inaccurate if a ``scale`` is given."""
     if not wrong.any():
         return Finding("passed")

@@ -291,13 +291,12 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     offered = [dtype for dtype in had if _all_run([drawn(seed, dtype) for seed in range(TRIED_IN_DTYPE)], check, bench)]
     if not offered:
         return bench.lacks(check, *(f"{check.operator_name} in {dtype}" for dtype in had))
-    return bench.search(
-        check,
-        lambda seed: drawn(seed, offered[seed % len(offered)]),
-        bench.settings.effort["half_precision"],
-        given=(scenario for dtype in offered for scenario in fixed(dtype)),
-        cause=without.cause,
-    )
+
+    def in_turn(seed: int) -> Scenario:
+        return drawn(seed, offered[seed % len(offered)])
+
+    largest = (scenario for dtype in offered for scenario in fixed(dtype))
+    return bench.search(check, in_turn, bench.settings.effort["half_precision"], given=largest, cause=without.cause)
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:
