@@ -210,9 +210,8 @@ class CheckSearch:
         if failing is not None:
             another: Counterexample | None = self.shrunk(failing, fails_otherwise)
         else:
-            another, _ = self.drawn(
-                fails_otherwise, SEARCH["another_seed"], min(self.examples, SEARCH["most_for_another"])
-            )
+            most = min(self.examples, SEARCH["most_for_another"])
+            another, _ = self.drawn(fails_otherwise, SEARCH["another_seed"], most)
         if another is None:
             return [first]
         both = (first, self.demonstrated(another, fails_otherwise))

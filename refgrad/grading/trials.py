@@ -177,9 +177,8 @@ def _simple(engine: Engine) -> Iterator[str]:
     """Yield the operators whose gradients are tried: plain ones, and then a few others without attributes."""
     yield from (name for name in PLAIN if name in engine.operators)
     rows = (row for row in operator_table().values() if row.elementwise and not row.attribute_names)
-    yield from islice(
-        (row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), TRIALS["others"]
-    )
+    others = (row.name for row in rows if row.name in engine.operators and row.name not in PLAIN)
+    yield from islice(others, TRIALS["others"])
 
 
 def backward_steps(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:

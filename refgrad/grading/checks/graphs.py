@@ -175,9 +175,8 @@ def _in_a_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     dtype, wider = (*check.row["dtypes"], None)[:2]
     dtypes = {"dtype": dtype, "wider": wider}
     operators = _offered(check, bench, dtypes)
-    profile = _profile(
-        bench, operators, several={"accumulate", "retain_graph"} <= bench.engine.adapter.features, **dtypes
-    )
+    several = {"accumulate", "retain_graph"} <= bench.engine.adapter.features
+    profile = _profile(bench, operators, several=several, **dtypes)
     return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile))
 
 
@@ -229,9 +228,8 @@ def _lifecycles(check: FamilyCheck, bench: Bench) -> Verdict:
     if not operators:
         return bench.verdict(check, "inconclusive", Remark(text="no operator is right by itself"))
     profile = generation.lifecycle_profile(features=adapter.features & generation.ALL_FEATURES, operators=operators)
-    return bench.search(
-        check, lambda seed: generation.lifecycle_scenario(seed, profile), bench.settings.effort["graphs"]
-    )
+    examples = bench.settings.effort["graphs"]
+    return bench.search(check, lambda seed: generation.lifecycle_scenario(seed, profile), examples)
 
 
 _graphs = partial(Family, met=_with_right_operators, reports=_of_the_graph)

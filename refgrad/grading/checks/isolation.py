@@ -250,9 +250,8 @@ def is_about_dtype(scenario: Scenario, finding: Finding, engine: Engine) -> bool
     Unexpected errors do not count: libraries may lack an operator in a dtype, for some attributes or in combination
     with another dtype.
     """
-    return (
-        finding.outcome != "unexpected-error" and not examine(with_dtypes(scenario, lambda _: "float64"), engine).failed
-    )
+    widened = with_dtypes(scenario, lambda _: "float64")
+    return finding.outcome != "unexpected-error" and not examine(widened, engine).failed
 
 
 def rare_ingredients(scenario: Scenario) -> frozenset[str]:

@@ -143,9 +143,8 @@ def _takes_arrays(spelling: _Spelling, tape: Texts) -> bool:
 def _with_tensors(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> StartedLibrary:
     """Choose the templates that make and read tensors."""
     leaves = asking.among("leaf", _leaves(started, modules))
-    pairs = [
-        {"leaf": leaf, "value": value} for leaf in leaves for value in asking.among("value", candidates.KNOWN["value"])
-    ]
+    values = asking.among("value", candidates.KNOWN["value"])
+    pairs = [{"leaf": leaf, "value": value} for leaf in leaves for value in values]
     best: Texts = {}
     own = [pair for pair in pairs if pair["leaf"] != candidates.PLAIN_LEAF]
     by_attributes = _by_attributes(started, [] if "value" in asking.options else leaves)

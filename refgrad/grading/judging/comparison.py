@@ -53,9 +53,8 @@ class Due:
         """The truth at the precision that settles it."""
         if isinstance(self.prediction, ExpectedValue):
             return self.oracle.narrowest_value(self.prediction.lowered)
-        return self.oracle.narrowest_gradient(
-            self.prediction.leaf, self.prediction.contributions, forward=self.is_forward
-        )
+        leaf, contributions = self.prediction.leaf, self.prediction.contributions
+        return self.oracle.narrowest_gradient(leaf, contributions, forward=self.is_forward)
 
     @property
     def is_forward(self) -> bool:

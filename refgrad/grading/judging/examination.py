@@ -110,12 +110,9 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     lowered = lifecycle.lower(held, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
-    changed = (
-        Finding("wrong", facts.Written(change=each.changed[0]), n)
-        for n, each in enumerate(observations, 1)
-        if each.changed
-    )
-    finding = (seeds and next(changed, None)) or confront(predictions, observations, oracle, engine.adapter)
+    if seeds and (step := next((n for n, each in enumerate(observations, 1) if each.changed), 0)):
+        return Finding("wrong", facts.Written(change=observations[step - 1].changed[0]), step)
+    finding = confront(predictions, observations, oracle, engine.adapter)
     coarser = sorted(scenario.operators & engine.adapter.coarser.keys())
     if not isinstance(finding.fact, facts.Entry) or not finding.failed:
         return finding

@@ -153,9 +153,8 @@ def _explained(sweep: Sweep, scenario: Scenario, rounding: Rounding) -> float:
     """
     moved = [_perturbed(scenario, FORMATS[rounding.dtype], seed) for seed in range(SCREENING["perturbations"])]
     changes = [sweep.change(Expanded(each), _contributions(scenario), _contributions(each)) for each in moved]
-    effect = (
-        math.sqrt(3 * sum(change**2 for change in changes) / SCREENING["perturbations"]) / SCREENING["perturbation"]
-    )
+    spread = math.sqrt(3 * sum(change**2 for change in changes) / SCREENING["perturbations"])
+    effect = spread / SCREENING["perturbation"]
     return ALLOWANCE * math.sqrt(2 * sweep.operations) * effect if math.isfinite(effect) else 0.0
 
 
@@ -171,9 +170,8 @@ def _perturbed(scenario: Scenario, form: Format, seed: int = 0) -> Scenario:
         if constant.dtype == "bool":
             return constant
         array = constant.to_numpy()
-        return Constant.of(
-            array * (1 + SCREENING["perturbation"] * form.unit * random_direction(source, array.shape)), constant.dtype
-        )
+        noise = SCREENING["perturbation"] * form.unit * random_direction(source, array.shape)
+        return Constant.of(array * (1 + noise), constant.dtype)
 
     return with_constants(scenario, perturbed)
 
