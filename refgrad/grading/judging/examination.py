@@ -123,10 +123,10 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
         is_right = narrow.outcome in {"passed", "convention"}
         return Finding("inaccurate", replace(finding.fact, remark="float32"), finding.step) if is_right else finding
     dtype = min((engine.adapter.coarser[name] for name in coarser), key=lambda name: FORMATS[name].bits)
-    if confront(predictions, observations, CertifiedOracle(lowered.scenario, dtype), engine.adapter).failed:
-        return finding
+    narrow = confront(predictions, observations, CertifiedOracle(lowered.scenario, dtype), engine.adapter)
     reason = f"the engine computes {' and '.join(coarser)} in {dtype} by design"
-    return Finding("convention", replace(finding.fact, remark="coarser", reason=reason), finding.step)
+    fact = replace(finding.fact, remark="coarser", reason=reason)
+    return finding if narrow.failed else Finding("convention", fact, finding.step)
 
 
 def _as_held(scenario: Scenario, adapter: AnyAdapter) -> Scenario:
