@@ -19,7 +19,7 @@ from flint import arb
 
 from refgrad.generation.attributes.rules import choose_attributes
 from refgrad.generation.profile import STANDARD, Choices
-from refgrad.grading.checks.settings import NUMBERS
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
 from refgrad.operators import Operator, operator_table

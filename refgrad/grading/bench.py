@@ -11,11 +11,11 @@ from typing import Any
 from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Lacks, Uncoupled, Unsent, Written
 from refgrad.generation import Profile, operator_scenario
 from refgrad.grading.checks.check import Check, regressions
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Statements, Verdict, members
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import CheckSearch, Demonstration, Make
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.display import displayed
 from refgrad.native.engine import Engine, prepare

@@ -16,9 +16,9 @@ from typing import Final, get_args
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
 from refgrad.grading.checks import isolation
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import CHECKS, NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Finding, Outcome
+from refgrad.grading.settings import CHECKS, NUMBERS
 from refgrad.lifecycle import required_features
 from refgrad.native.engine import Engine, observe
 from refgrad.scenario import Scenario, parse

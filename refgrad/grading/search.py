@@ -16,8 +16,8 @@ from refgrad.facts import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation import rare_ingredients
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome, Verdict
+from refgrad.grading.settings import NUMBERS
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ import numpy as np
 from refgrad.documents import parsed_toml
 from refgrad.generation import corner_scenarios
 from refgrad.grading.checks.isolation import without_seeds
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import Demonstration
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, Isolation, launch, observe, reproduce

@@ -19,9 +19,9 @@ from refgrad.documents import checked, parsed_json
 from refgrad.errors import UserError, shortened
 from refgrad.facts import Evidence, Lacks
 from refgrad.facts.fact import SEVERITIES
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import write_atomically
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
 from refgrad.report.severity import DERIVED, at, severity
 from refgrad.specification import installed_version

@@ -15,7 +15,7 @@ from jsonschema_rs import Draft202012Validator
 from refgrad.errors import EngineStartError
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AdapterError, AnyAdapter, adapter_data, adapter_of, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch, reproduce, start
 from refgrad.native.languages import LANGUAGES

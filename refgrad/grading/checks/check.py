@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
-from refgrad.grading.checks.settings import CHECKS
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.settings import CHECKS
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory

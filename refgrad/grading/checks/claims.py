@@ -18,10 +18,10 @@ from refgrad.facts import Evidence, Remark
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation import isolated
-from refgrad.grading.checks.settings import CHECKS
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome, Verdict
 from refgrad.grading.search import Demonstration
+from refgrad.grading.settings import CHECKS
 from refgrad.grading.trials import faults_of_one_backward
 from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
 from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter

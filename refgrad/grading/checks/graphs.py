@@ -16,11 +16,11 @@ from refgrad.grading.checks.check import Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, ROLES, TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import is_sound_twice, sound
 from refgrad.grading.checks.operators.values import verdict_on
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Verdict, merged
 from refgrad.grading.reliance import MEETINGS
 from refgrad.grading.search import Make
+from refgrad.grading.settings import NUMBERS
 from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario

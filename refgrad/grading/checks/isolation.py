@@ -20,9 +20,9 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.generation import Role
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.lifecycle import Fails, Gradient, Prediction, predict
 from refgrad.native.engine import Engine

@@ -17,10 +17,10 @@ from refgrad.errors import UserError
 from refgrad.facts import Entry
 from refgrad.grading import trials
 from refgrad.grading.checks.claims import Claim, claims_about
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.first_adapter import candidates
 from refgrad.grading.first_adapter.candidates import Asking, Report
 from refgrad.grading.first_adapter.library import BY_POLICY, RIGHT, LibraryModules, Seen, StartedLibrary, Texts
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import Policy, required_features
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE

@@ -16,11 +16,11 @@ import numpy as np
 
 from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.checks.claims import Claim
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.first_adapter.candidates import KNOWN, checked_modules, owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import Demonstration
+from refgrad.grading.settings import NUMBERS
 from refgrad.grading.trials import (
     EMPTY,
     KINDS,

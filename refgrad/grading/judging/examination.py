@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from refgrad import facts, lifecycle
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.comparison import Due, Observations, Predictions, compare_array, uncoupled
 from refgrad.grading.judging.verdict import Finding, worst
+from refgrad.grading.settings import NUMBERS
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation, Raised

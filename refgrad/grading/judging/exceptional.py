@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from refgrad.facts import Entry, Error, Subject
 from refgrad.generation import Place
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.comparison import Due, compare_array
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
+from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.adapter import AnyAdapter

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import period_of
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.comparison import Due
+from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe

@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from refgrad.facts import Measured
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES
 from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.introspection import measure_graphs
 from refgrad.grading.measurements.memory import RELEASES, REPETITIONS, measure_weak_reference
 from refgrad.grading.measurements.programs import MeasuredProgram, Reading, unsupported
 from refgrad.grading.measurements.scale import LARGE_GRAPHS
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, HangingError, Library, RaisedError
 

@@ -11,9 +11,9 @@ from itertools import chain
 from typing import Any, Final
 
 from refgrad.facts import Error
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading
+from refgrad.grading.settings import Settings
 from refgrad.native.library import EndingError, Library, RaisedError, function
 
 

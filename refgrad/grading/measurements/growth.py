@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from refgrad.grading.checks.settings import NUMBERS
+from refgrad.grading.settings import NUMBERS
 
 GROWTH: Final = NUMBERS["growth"]
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from refgrad.facts import Died, Fact, Parents, Remark
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
-from refgrad.grading.checks.settings import NUMBERS, Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.programs import Reading, unsupported
+from refgrad.grading.settings import NUMBERS, Settings
 from refgrad.lifecycle import Fails, required_features
 from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.facts import Measured
-from refgrad.grading.checks.settings import EFFORTS, NUMBERS, Settings
 from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled, unsupported
+from refgrad.grading.settings import EFFORTS, NUMBERS, Settings
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.native.observation import Observation

@@ -17,9 +17,9 @@ from typing import Any, Final, Self
 
 from refgrad.documents import parsed_toml
 from refgrad.facts import Fact
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth
+from refgrad.grading.settings import Settings
 from refgrad.native.library import Library
 from refgrad.native.statements import Statement
 from refgrad.operators import operator_table

@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from refgrad.facts import Error, Measured
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import GROWTH, measure
 from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.scenario.formats import FORMATS

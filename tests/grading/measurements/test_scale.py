@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from refgrad.engine.graph import sweep
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
 from refgrad.grading.measurements.scale import LARGE_GRAPHS, evaluated
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library

@@ -19,11 +19,11 @@ from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check, Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, isolated_applications, with_own_operands
 from refgrad.grading.checks.operators.blame import views_are_right
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import confront
 from refgrad.grading.judging.screening import agrees
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.grading.search import SEARCH, Demonstration
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import predict
 from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation

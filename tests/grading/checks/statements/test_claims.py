@@ -13,8 +13,8 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.claims import Claim, ClaimError, all_claims, claims_about
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
