@@ -145,7 +145,7 @@ class Release(MeasuredProgram):
         released = self._released(library, meter)
         graph, left = self._held(released)
         if scalars and not _is_little(released, graph, left):
-            _, more = self._held(self._released(library, meter, longer))
+            more = self._held(self._released(library, meter, longer))[1]
             left = left if 2 * more > (1 + longer) * left else 0
         if _is_little(released, graph, left):
             return Reading("passed", f"{what}, nothing of a graph is held any longer")
