@@ -25,6 +25,6 @@ WITH_DEFAULTS: Final = frozenset({"course", "grade", "replay"})
 def main(context: click.Context) -> None:
     """Hold automatic differentiation engines against what must happen."""
     if context.invoked_subcommand in WITH_DEFAULTS:
-        from refgrad.grading.checks.settings import read_defaults
+        from refgrad.grading.settings import read_defaults
 
         context.default_map = {str(context.invoked_subcommand): read_defaults(Path())}

@@ -13,7 +13,7 @@ import click
 from refgrad.cli.adapters import doctor, new
 from refgrad.cli.failure import Status
 from refgrad.cli.options import ENGINE, OUTPUT, PROFILE, PYTHON, SEED, WORKERS, engine_name, existing_path, file_path
-from refgrad.grading.checks.settings import EFFORTS
+from refgrad.grading.settings import EFFORTS
 from refgrad.native.engine_names import is_file, is_importable
 
 Listed = Literal["operators", "engines", "checks", "features"]

@@ -85,7 +85,7 @@ def explain_check(name: str) -> None:
 
 def _about(check: Check) -> Iterator[str]:
     from refgrad.grading.checks.behaviour_checks import BehaviourCheck
-    from refgrad.grading.checks.claims import ClaimCheck
+    from refgrad.grading.checks.claims import Claim
     from refgrad.operators import operator_table
 
     if isinstance(check, BehaviourCheck):
@@ -93,8 +93,8 @@ def _about(check: Check) -> Iterator[str]:
         yield f"source:    {check.behaviour.source}"
         yield f"tested by: {check.behaviour.tested_by}"
         yield from _scenarios(check.behaviour.scenarios)
-    if isinstance(check, ClaimCheck):
-        yield from _scenarios(check.claim.scenarios)
+    if isinstance(check, Claim):
+        yield from _scenarios(check.scenarios)
     if check.operator_name:
         yield from _operator(operator_table()[check.operator_name])
     if check.draws:

@@ -9,7 +9,7 @@ from typing import Final, TextIO
 import click
 
 from refgrad.cli.failure import Failure, Status
-from refgrad.grading.checks.settings import EFFORTS
+from refgrad.grading.settings import EFFORTS
 from refgrad.native.engine_names import unknown_engine
 from refgrad.native.text import plain_line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
@@ -78,7 +79,7 @@ class Evidence:
         """Return the evidence as a JSON object, with the fact as its member ``fact``."""
         here = {"step": self.step, "repeatable": self.repeatable, "seen_in": self.seen, "runs": self.runs}
         members = {"kind": type(self.fact).__name__.lower(), **asdict(self.fact)}  # type: ignore[call-overload]
-        return {**here, "fact": _written(members)}
+        return {**here, "fact": json.loads(json.dumps(members))}  # with lists for tuples
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Evidence:
@@ -89,13 +90,6 @@ class Evidence:
             return cls(KINDS[fact["kind"]](**members), row.get("step", 0), row.get("seen_in", 1), row.get("runs", 1))
         except (KeyError, AttributeError) as error:
             raise TypeError(f"evidence lacks {error}") from error
-
-
-def _written(value: Any) -> Any:
-    """Replace tuples by lists, which JSON has."""
-    if isinstance(value, Mapping):
-        return {name: _written(each) for name, each in value.items()}
-    return [_written(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _read(value: Any, nested: type[Any] | None = None) -> Any:

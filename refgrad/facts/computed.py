@@ -119,9 +119,7 @@ class Computed:
         if not self.plain or not self.leaves:
             return ""
         at = index if self._elementwise else ()  # elsewhere all entries may decide
-        arrays = [
-            step.seed.to_numpy() for step in self.steps if isinstance(step, kinds.Backward) and step.seed is not None
-        ]
+        arrays = [s.seed.to_numpy() for s in self.steps if isinstance(s, kinds.Backward) and s.seed is not None]
         shown = list(self._operands(index, at))
         seeds = [_told("seed", seed, at) for seed in arrays if seeded and not (seed == 1).all()]
         untold = [*([] if shown else ["operands"]), *([] if all(seeds) else ["seed"])]
@@ -165,9 +163,8 @@ class Computed:
     def derivative(self, pushed: kinds.Jvp) -> str:
         """Name what forward mode makes."""
         moved = [f"`{leaf}` moves{_by(tangent.to_numpy())}" for leaf, tangent in pushed.tangents]
-        return (
-            f"the forward-mode derivative of `{self.texts.get(pushed.output, pushed.output)}` as {' and '.join(moved)}"
-        )
+        output = self.texts.get(pushed.output, pushed.output)
+        return f"the forward-mode derivative of `{output}` as {' and '.join(moved)}"
 
     @property
     def possible(self) -> str:

@@ -101,8 +101,7 @@ class Fact:
 
 def wrong_derivative(steps: Sequence[object]) -> Severity:
     """Return the severity of a wrong derivative in a scenario with these steps."""
-    higher = any(isinstance(step, Grad) for step in steps)
-    return "wrong higher derivative" if higher else "wrong first derivative"
+    return "wrong higher derivative" if any(isinstance(step, Grad) for step in steps) else "wrong first derivative"
 
 
 def error_link(error: Raised) -> Link:

@@ -19,7 +19,7 @@ from flint import arb
 
 from refgrad.generation.attributes.rules import choose_attributes
 from refgrad.generation.profile import STANDARD, Choices
-from refgrad.grading.checks.settings import NUMBERS
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
 from refgrad.operators import Operator, operator_table
@@ -134,8 +134,7 @@ def _errors(engine: Engine, row: Operator, points: Points, dtype: str) -> Iterat
 
 def _scenario(row: Operator, points: Points, dtype: str) -> Scenario:
     """Return a scenario that applies the operator once to leaves, one for each column, and runs one backward."""
-    shapes = (points.shape[:1],) * len(row.arguments)
-    attributes = choose_attributes(Choices(0), row, shapes, STANDARD)
+    attributes = choose_attributes(Choices(0), row, (points.shape[:1],) * len(row.arguments), STANDARD)
     leaves = [
         Leaf(name, Constant.of(column, dtype), requires_grad=True)
         for name, column in zip(row.argument_names, points.T, strict=True)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Lacks, Uncoupled, Unsent, Written
-from refgrad.generation import Profile
+from refgrad.generation import Profile, operator_scenario
 from refgrad.grading.checks.check import Check, regressions
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
-from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Verdict, members
+from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Statements, Verdict, members
 from refgrad.grading.reliance import Reliance
-from refgrad.grading.search import CheckSearch, Demonstration
+from refgrad.grading.search import CheckSearch, Demonstration, Make
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.display import displayed
 from refgrad.native.engine import Engine, prepare
 from refgrad.native.observation import Raised
 from refgrad.native.program import Spell, program_of
 from refgrad.native.repetition import printed_again_and_again
-from refgrad.native.statements import Code, Statement
+from refgrad.native.statements import Code
 from refgrad.scenario import Read, Scenario
 
 
@@ -81,10 +81,14 @@ class Bench:
         """Return the profile of the scenarios that the engine can run."""
         return Profile(scalars_only=self.engine.adapter.scalars_only, **fields)
 
+    def isolated(self, operator: str, profile: Profile) -> Make:
+        """Return the function that draws a scenario of an isolated operator."""
+        return lambda seed: self.reliance.isolated(operator_scenario(seed, operator, profile))
+
     def search(  # noqa: PLR0913 (the check chooses each of them, by name)
         self,
         check: Check,
-        make: Callable[[int], Scenario],
+        make: Make,
         examples: int,
         *,
         given: Iterable[Scenario] = (),
@@ -113,14 +117,13 @@ class Bench:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
         sometimes = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
+        statements = statements_of(scenario, self.engine.adapter, self.engine.spelling, evidence)
         return Shown(
             verdict=finding.outcome,
             message=demonstration.message,
             scenario=scenario.text,
             scenario_id=scenario.id,
-            reproduction=(Code(program),)
-            if program
-            else statements_of(scenario, self.engine.adapter, self.engine.spelling, evidence),
+            reproduction=(Code(program),) if program else statements,
             evidence=evidence,
         )
 
@@ -151,9 +154,7 @@ class Bench:
         )
 
 
-def statements_of(
-    scenario: Scenario, adapter: AnyAdapter, spell: Spell, evidence: Evidence | None
-) -> tuple[Statement, ...]:
+def statements_of(scenario: Scenario, adapter: AnyAdapter, spell: Spell, evidence: Evidence | None) -> Statements:
     """Return the statements of a scenario that show evidence, or all that the scenario reads if there is none.
 
     A crash of a functional engine is shown by the statements that ran, since the form in which users write gradients

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,27 +31,20 @@ class Journal:
     path: Path
 
     def begin(self, header: Mapping[str, Any]) -> None:
-        """Replace the journal by one with only the header, atomically.
-
-        If the process dies meanwhile, the file is the old journal, or the new one with its header.
-        """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path.with_name(f".{self.path.name}.unfinished")
-        try:
-            unfinished.write_bytes(_line(dict(header)))
-            unfinished.replace(self.path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        """Replace the journal by one with only the header."""
+        write_atomically(self.path, _line(dict(header)))
 
     def append(self, verdict: Verdict) -> None:
         """Append one verdict and pass it to the operating system. The rest of an incomplete line is removed first.
 
         Raises OSError if it cannot be written; the earlier lines stay.
         """
-        with self.path.open("r+b", buffering=0) as file:
-            file.seek(_end_of_lines(file))
+        with self.path.open("r+b") as file:
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                end = content.rfind(b"\n") + 1
+            file.seek(end)
             file.truncate()
-            _write(file, _line(verdict.to_json()))
+            file.write(_line(verdict.to_json()))
 
     def resume(self, header: Mapping[str, Any]) -> list[Verdict]:
         """Return the verdicts of a journal with the same header, without a last line that was cut short.
@@ -87,24 +80,18 @@ def _read(line: bytes) -> object:
         return None
 
 
-def _end_of_lines(file: Any) -> int:
-    """Return the offset at which the last complete line of a file ends."""
-    end = int(file.seek(0, os.SEEK_END))
-    while end:
-        start = max(end - 65536, 0)
-        file.seek(start)
-        index = file.read(end - start).rfind(b"\n")
-        if index >= 0:
-            return start + int(index) + 1
-        end = start
-    return 0
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file. If the process dies meanwhile, the file is complete: the old one, or the new one.
 
-
-def _write(file: Any, line: bytes) -> None:
-    """Write all bytes of a line. A disk that is nearly full accepts a part of them first and raises an error later."""
-    rest = memoryview(line)
-    while rest:
-        rest = rest[file.write(rest) :]
+    Raises OSError if it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 try:

@@ -16,9 +16,9 @@ from typing import Final, get_args
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
 from refgrad.grading.checks import isolation
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import CHECKS, NUMBERS
 from refgrad.grading.judging.examination import examine
-from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Finding, Outcome
+from refgrad.grading.settings import CHECKS, NUMBERS
 from refgrad.lifecycle import required_features
 from refgrad.native.engine import Engine, observe
 from refgrad.scenario import Scenario, parse
@@ -32,6 +32,10 @@ PLAIN: Final = frozenset({"negative", *isolation.REDUCTIONS}.union(*isolation.RO
 
 A failure with another operator may be that operator's: a wrong matmul does not show that accumulation is wrong.
 """
+
+EXACT: Final = frozenset(OUTCOMES) - FAILURES
+RIGHT: Final[frozenset[Outcome]] = EXACT | {"inaccurate"}
+"""Outcomes of scenarios that show no fault, and those of scenarios that show no more than an inaccuracy."""
 
 TRIED: Final = NUMBERS["operators"]
 
@@ -106,15 +110,11 @@ class Reliance:
                 if self.runnable(scenario) and isolation.shows_arrays(scenario):
                     kind = scenario.operators, isolation.starts_at_leaf(scenario)
                     expected = kind in failed or self.engine.hangs(scenario.operators)
-                    right = not expected and self._is_right(self.examined(scenario, behaviours))
+                    right = not expected and self.examined(scenario, behaviours).outcome in RIGHT
                     trials.append(_Trial(name, scenario, right))
                     failed |= set() if right else {kind}
             self._trials[behaviours] = tuple(trials)
         return self._trials[behaviours]
-
-    @staticmethod
-    def _is_right(finding: Finding) -> bool:
-        return not finding.failed or finding.outcome == "inaccurate"
 
     def examined(self, scenario: Scenario, check: str) -> Finding:
         """Return the finding of a scenario. Only the checks of :meth:`watches_seeds_in` report writes to seeds."""
@@ -164,16 +164,12 @@ class Reliance:
         Each application is run by itself, with a leaf of the same shape and numbers for each operand. An operator that
         is known to hang counts as wrong.
         """
-        for name in sorted(operators):
-            if self.engine.hangs(frozenset({name})):
-                return name
-            tried = (
-                self.isolated(isolation.with_own_operands(each))
-                for each in isolation.isolated_applications(scenario, name)
-            )
-            if any(self._is_wrong(each, lambda finding: not finding.failed) for each in tried if self.runnable(each)):
-                return name
-        return ""
+
+        def is_wrong(name: str) -> bool:
+            hangs = self.engine.hangs(frozenset({name}))
+            return hangs or self._is_wrong_by_itself(scenario, name, self.isolated, EXACT)
+
+        return next(filter(is_wrong, sorted(operators)), "")
 
     def right_meetings(self, operator: str) -> frozenset[Meeting]:
         """Return the ways in which operands may meet for which all trials of the isolated operator are right."""
@@ -205,30 +201,33 @@ class Reliance:
 
     def _counts(self, scenario: Scenario) -> bool:
         plain = scenario.operators <= PLAIN and not isolation.starts_at_leaf(scenario)
-        return plain and not any(self._is_wrong_in(scenario, name) for name in scenario.operators)
+        return plain and not any(
+            self.is_faulty(name) or self._is_wrong_by_itself(scenario, name, self.seeded, RIGHT)
+            for name in scenario.operators
+        )
 
-    def _is_wrong_in(self, scenario: Scenario, operator: str) -> bool:
-        """Return True if an operator is wrong by itself on scalars, or on operands that it has in a scenario."""
-        if self.is_faulty(operator):
-            return True
-        tried = map(self.seeded, map(isolation.with_own_operands, isolation.isolated_applications(scenario, operator)))
-        return any(self._is_wrong(each, self._is_right) for each in tried if self.runnable(each))
+    def _is_wrong_by_itself(
+        self, scenario: Scenario, operator: str, form: Callable[[Scenario], Scenario], right: frozenset[Outcome]
+    ) -> bool:
+        """Return True if some application of an operator in a scenario is wrong by itself, in a form."""
+        applications = map(isolation.with_own_operands, isolation.isolated_applications(scenario, operator))
+        return any(self._is_wrong(each, right) for each in map(form, applications) if self.runnable(each))
 
     def is_faulty(self, operator: str) -> bool:
         """Return True if an operator is wrong by itself on scalars."""
         if operator not in self._faulty:
             joint = isolation.isolated(operator)
             hangs = self.engine.hangs(joint.operators)
-            self._faulty[operator] = hangs or (self.runnable(joint) and self._is_wrong(joint, self._is_right))
+            self._faulty[operator] = hangs or (self.runnable(joint) and self._is_wrong(joint, RIGHT))
         return self._faulty[operator]
 
-    def _is_wrong(self, scenario: Scenario, is_right: Callable[[Finding], bool]) -> bool:
+    def _is_wrong(self, scenario: Scenario, right: frozenset[Outcome]) -> bool:
         """Return True if one application is wrong, and no loss of leaves by the engine explains it.
 
         A loss of leaves explains it if the application is right whenever a single operand requires grad.
         """
-        if is_right(examine(scenario, self.engine)):
+        if examine(scenario, self.engine).outcome in right:
             return False
         requiring = [leaf.name for leaf in scenario.leaves if leaf.requires_grad]
         single = [without_gradients_of(scenario, [other for other in requiring if other != name]) for name in requiring]
-        return single in ([], [scenario]) or not all(is_right(examine(each, self.engine)) for each in single)
+        return single in ([], [scenario]) or not all(examine(each, self.engine).outcome in right for each in single)

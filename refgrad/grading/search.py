@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from refgrad.facts import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
 from refgrad.grading.checks.isolation import rare_ingredients
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome, Verdict
+from refgrad.grading.settings import NUMBERS
 from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from refgrad.grading.checks.check import Check
 
 SEARCH: Final = NUMBERS["search"]
+
+Make: TypeAlias = Callable[[int], Scenario]
+"""Function that draws a scenario from a seed."""
 
 
 def budgets(finding: Finding) -> float:
@@ -76,7 +79,7 @@ class CheckSearch:
 
     bench: Bench
     check: Check
-    make: Callable[[int], Scenario]
+    make: Make
     examples: int
     variant: str = ""
     cause: str = ""
@@ -207,9 +210,8 @@ class CheckSearch:
         if failing is not None:
             another: Counterexample | None = self.shrunk(failing, fails_otherwise)
         else:
-            another, _ = self.drawn(
-                fails_otherwise, SEARCH["another_seed"], min(self.examples, SEARCH["most_for_another"])
-            )
+            most = min(self.examples, SEARCH["most_for_another"])
+            another, _ = self.drawn(fails_otherwise, SEARCH["another_seed"], most)
         if another is None:
             return [first]
         both = (first, self.demonstrated(another, fails_otherwise))

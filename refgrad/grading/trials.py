@@ -7,19 +7,19 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from refgrad.documents import parsed_toml
 from refgrad.generation import corner_scenarios
 from refgrad.grading.checks.isolation import without_seeds
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import Demonstration
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, Isolation, launch, observe, reproduce
@@ -27,14 +27,18 @@ from refgrad.native.observation import Raised
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad, parse
 from refgrad.scenario.rewrite import with_seeds
 from refgrad.specification import shipped_path
 
 TRIALS: Final = NUMBERS["trials"]
 
+NUMBER: Final = "a number"
+VECTOR: Final = "a vector"
+EMPTY: Final = "an empty array"
+
 KINDS: Final = MappingProxyType(
-    {kind: np.array(entries) for kind, entries in TRIALS["kinds"].items()} | {"an empty array": np.zeros((0, 2))}
+    {kind: np.array(entries) for kind, entries in TRIALS["kinds"].items()} | {EMPTY: np.zeros((0, 2))}
 )
 """Arrays on which each template is tried, by kind."""
 
@@ -115,8 +119,8 @@ def trials(engine: Engine) -> Iterator[TemplateTrial]:
     Spellings are tried only on the kinds of arrays for which the former work. If no kind is supported, the result is a
     failure for each kind.
     """
-    kinds = {kind: array for kind, array in KINDS.items() if not (engine.adapter.scalars_only and array.ndim)}
-    tried = {kind: list(_foundations(engine, kind, array)) for kind, array in kinds.items()}
+    kinds = [kind for kind, array in KINDS.items() if not (engine.adapter.scalars_only and array.ndim)]
+    tried = {kind: list(_foundations(engine, kind)) for kind in kinds}
     if all(own[0].finding.outcome == "unsupported" for own in tried.values()):
         yield from (replace(own[0], necessary=True) for own in tried.values())
         return
@@ -129,14 +133,16 @@ def trials(engine: Engine) -> Iterator[TemplateTrial]:
                 yield from (_spelled(engine, name, text, kind, scenario) for text in texts)
 
 
-def _foundations(engine: Engine, kind: str, array: npt.NDArray[np.float64]) -> Iterator[TemplateTrial]:
+def leaf_of(kind: str) -> Leaf:
+    """Return the leaf ``x`` of a kind of array, which requires grad."""
+    return Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
+
+
+def _foundations(engine: Engine, kind: str) -> Iterator[TemplateTrial]:
     """Yield trials of how tensors are made and read, and of gradients, up to the first that fails."""
-    constant = Constant.of(array)
-    leaf, fixed = Leaf("x", constant, requires_grad=True), Leaf("x", constant, requires_grad=False)
-    reads = (
-        _tried(engine, names, kind, Scenario((step, Read("value", "x"))))
-        for names, step in ((LEAF, leaf), (FIXED, fixed))
-    )
+    leaf = leaf_of(kind)
+    tensors = ((LEAF, leaf), (FIXED, replace(leaf, requires_grad=False)))
+    reads = (_tried(engine, names, kind, Scenario((step, Read("value", "x")))) for names, step in tensors)
     for trial in chain(reads, _gradients(engine, kind, leaf)):
         yield trial
         if trial.failed:
@@ -164,17 +170,15 @@ def _gradients(engine: Engine, kind: str, leaf: Leaf) -> Iterator[TemplateTrial]
     if not leaf.value.shape:
         yield _tried(engine, GRADIENT, kind, Scenario(without_seed(steps)))
     if "zero_grad" in engine.adapter.features:
-        again = Scenario((*steps, ZeroGrad("x"), Read("grad", "x")))
-        yield _tried(engine, (*GRADIENT, "zero_grad"), kind, again)
+        yield _tried(engine, (*GRADIENT, "zero_grad"), kind, Scenario((*steps, ZeroGrad("x"), Read("grad", "x"))))
 
 
 def _simple(engine: Engine) -> Iterator[str]:
     """Yield the operators whose gradients are tried: plain ones, and then a few others without attributes."""
     yield from (name for name in PLAIN if name in engine.operators)
     rows = (row for row in operator_table().values() if row.elementwise and not row.attribute_names)
-    yield from islice(
-        (row.name for row in rows if row.name in engine.operators and row.name not in PLAIN), TRIALS["others"]
-    )
+    others = (row.name for row in rows if row.name in engine.operators and row.name not in PLAIN)
+    yield from islice(others, TRIALS["others"])
 
 
 def backward_steps(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
@@ -200,24 +204,18 @@ def without_seed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> TemplateTrial:
     """Try a scenario with the first spelling of each of its operators, and report these fields and the operators."""
-    names = (*names, *(f"operators.{name}" for name in sorted(scenario.operators)))
-    own = with_spellings(engine, {n: engine.operators[n] for n in scenario.operators}) if scenario.operators else engine
-    return TemplateTrial(_texts_of(engine, names), kind, scenario, own, examine(scenario, own))
+    attributes = {name: "constant_text" if name == "constant" else name for name in names}
+    texts = {name: getattr(engine.adapter, attribute, None) for name, attribute in attributes.items()}
+    operators = {name: engine.operators[name] for name in sorted(scenario.operators)}
+    texts |= {f"operators.{name}": text for name, text in operators.items()}
+    own = with_spellings(engine, operators) if operators else engine
+    known = {name: text for name, text in texts.items() if text is not None}
+    return TemplateTrial(known, kind, scenario, own, examine(scenario, own))
 
 
 def with_spellings(engine: Engine, spelled: Mapping[str, str]) -> Engine:
     """Return the engine with only these spellings, in the same process."""
     return Engine(replace(engine.adapter, operators=spelled, aliases={}, alike=()), engine.runner)
-
-
-def _texts_of(engine: Engine, names: Iterable[str]) -> Mapping[str, str]:
-    """Return the texts of these fields of the adapter, without fields that it lacks."""
-    adapter = engine.adapter
-    texts = {name: getattr(adapter, name, None) for name in names if not name.startswith("operators.")}
-    spelled = {name: engine.operators[name.partition(".")[2]] for name in names if name.startswith("operators.")}
-    if "constant" in texts:
-        texts["constant"] = adapter.constant_text
-    return {name: text for name, text in {**texts, **spelled}.items() if text is not None}
 
 
 def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[tuple[str, Scenario]]:
@@ -242,7 +240,7 @@ def small_fixed_cases(operator: Operator, kinds: Collection[str], engine: Engine
 
 def _kind(leaf: Leaf) -> str:
     """Return the kind of array of a leaf. More than two axes count as two."""
-    return "an empty array" if 0 in leaf.value.shape else tuple(KINDS)[min(len(leaf.value.shape), 2)]
+    return EMPTY if 0 in leaf.value.shape else tuple(KINDS)[min(len(leaf.value.shape), 2)]
 
 
 def _spelled(engine: Engine, name: str, text: str, kind: str, scenario: Scenario) -> TemplateTrial:
@@ -273,6 +271,11 @@ def without_arrays(engine: Engine) -> str:
     return "the engine takes no seed and has no `sum`, so gradients of arrays cannot be tried: add one of them"
 
 
+PROGRAMS: Final = parsed_toml(Path(__file__).with_name("plain_programs.toml"))
+
+TWICE: Final = ("same", "first_again", "second_again")
+"""Kinds of programs of one operator of two operands that use ``x`` twice."""
+
 SIGNS: Final[Mapping[str, str]] = MappingProxyType({"add": "+", "multiply": "*"})
 """Operators of two operands that plain programs use, with their signs in formulas."""
 
@@ -296,22 +299,20 @@ class PlainProgram:
     """A program that reads the gradients of ``x`` and ``y`` after a backward from each output, and its formula."""
 
     formula: str
-    steps: tuple[Apply, ...]
-    outputs: tuple[str, ...]
+    scenario: Scenario
 
-    @property
-    def scenario(self) -> Scenario:
-        """The program as a scenario."""
-        leaves = [leaf for leaf in LEAVES if any(leaf.name in step.arguments for step in self.steps)]
-        reads = (Read("grad", leaf.name) for leaf in leaves)
-        return Scenario((*leaves, *self.steps, *(Backward(output, None) for output in self.outputs), *reads))
+    @classmethod
+    def of(cls, kind: str, operator: str) -> PlainProgram:
+        """Return the program of a kind, a row of `plain_programs.toml`, with an operator."""
+        fields = {"name": operator, "sign": SIGNS.get(operator, ""), **{leaf.name: leaf.to_text() for leaf in LEAVES}}
+        formula, scenario = (PROGRAMS[kind][member].format(**fields) for member in ("formula", "scenario"))
+        return cls(formula, parse(scenario))
 
     def run(self, engine: Engine) -> Finding | None:
         """Run the program on an engine and return its finding, or None if the engine cannot run it."""
-        scenario = self.scenario
-        if engine.absent(scenario) or not required_features(scenario) <= engine.adapter.features:
+        if engine.absent(self.scenario) or not required_features(self.scenario) <= engine.adapter.features:
             return None
-        finding = examine(scenario, engine)
+        finding = examine(self.scenario, engine)
         return None if finding.failed and finding.outcome not in {"wrong", "inaccurate"} else finding
 
 
@@ -325,7 +326,8 @@ def suspected_faults(engine: Engine) -> list[str]:
         return []
     if faults := faults_of_one_backward(engine):
         return faults
-    repeated = (_first_wrong([_two_backwards(name)], engine) for name in SIGNS if _runs_right(_once(name), engine))
+    right = (name for name in SIGNS if _runs_right(_once(name), engine))
+    repeated = (_first_wrong([PlainProgram.of("two_outputs", name)], engine) for name in right)
     others = (_first_wrong((_once(name), _with_sum(name)), engine, name) for name in PLAIN if name not in SIGNS)
     return [*islice(filter(None, repeated), 1), *filter(None, others)]
 
@@ -335,7 +337,7 @@ def faults_of_one_backward(engine: Engine) -> list[str]:
 
     If both operators fail only where ``x`` is used twice, the fault is in neither, and no operator is named.
     """
-    own = {name: (_once(name), *_twice(name)) for name in SIGNS}
+    own = {name: (_once(name), *(PlainProgram.of(kind, name) for kind in TWICE)) for name in SIGNS}
     faults = [line for name, programs in own.items() if (line := _first_wrong(programs, engine, name))]
     if len(faults) == len(SIGNS) and all(_runs_right(_once(name), engine) for name in SIGNS):
         return [_first_wrong(own["add"], engine)]
@@ -358,8 +360,7 @@ def sends_kept_gradients_again(engine: Engine) -> bool:
 
 def _after_two_backwards(name: str, engine: Engine) -> tuple[float, ...]:
     """Return the gradients of ``x`` and ``y`` that exist after two backwards of one graph, to seven digits."""
-    steps = Apply("a", name, ("x", "y")), Apply("b", name, ("a", "x")), *(Backward("b", retain_graph=True),) * 2
-    seen = observe(Scenario((*LEAVES, *steps, Read("grad", "x"), Read("grad", "y"))), engine)[-2:]
+    seen = observe(PlainProgram.of("two_backwards", name).scenario, engine)[-2:]
     return tuple(float(f"{each.array.item():.7g}") for each in seen if each.array is not None and each.array.size == 1)
 
 
@@ -384,30 +385,9 @@ def _runs_right(program: PlainProgram, engine: Engine) -> bool:
 
 def _once(name: str) -> PlainProgram:
     """Return a program that uses an operator once."""
-    formula, operands = (f"x {SIGNS[name]} y", ("x", "y")) if name in SIGNS else (f"{name}(x)", ("x",))
-    return PlainProgram(f"`{formula}`", (Apply("a", name, operands),), ("a",))
-
-
-def _twice(name: str) -> Iterator[PlainProgram]:
-    """Yield programs of one operator of two operands that use ``x`` twice.
-
-    If ``y`` is used, too, it is the second operand in one program and the first in another.
-    """
-    sign = SIGNS[name]
-    yield PlainProgram(f"`x {sign} x`", (Apply("a", name, ("x", "x")),), ("a",))
-    for first, second in ("xy", "yx"):
-        steps = Apply("a", name, (first, second)), Apply("b", name, ("a", "x"))
-        yield PlainProgram(f"`({first} {sign} {second}) {sign} x`", steps, ("b",))
+    return PlainProgram.of("once_of_two" if name in SIGNS else "once", name)
 
 
 def _with_sum(name: str) -> PlainProgram:
     """Return a program that uses ``x`` in an operator and again in a sum with the result."""
-    formula, operands = ("x * x", ("x", "x")) if name == "multiply" else (f"{name}(x)", ("x",))
-    return PlainProgram(f"`{formula} + x`", (Apply("a", name, operands), Apply("b", "add", ("a", "x"))), ("b",))
-
-
-def _two_backwards(name: str) -> PlainProgram:
-    """Return a program with two backward calls, from two outputs with the same leaves."""
-    sign = SIGNS[name]
-    steps = Apply("a", name, ("x", "y")), Apply("b", name, ("y", "x"))
-    return PlainProgram(f"`x {sign} y`, then from `y {sign} x`", steps, ("a", "b"))
+    return PlainProgram.of("square_with_sum" if name == "multiply" else "with_sum", name)

@@ -102,7 +102,7 @@ def _on_command_line(config: pytest.Config) -> dict[str, Any]:
 
 def _defaults(folder: Path) -> dict[str, Any]:
     """Return the project's defaults. Raises UsageError if they are invalid."""
-    module = importlib.import_module("refgrad.grading.checks.settings")
+    module = importlib.import_module("refgrad.grading.settings")
     try:
         defaults: dict[str, Any] = module.read_defaults(folder)
     except module.DefaultsError as error:

@@ -16,9 +16,9 @@ import refgrad
 from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.journal import Journal
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.adapter import AnyAdapter, engine_version, find_adapter
 from refgrad.native.adapter.registry import adapter_data
 from refgrad.native.engine import Isolation

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from textwrap import indent
-from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.grading.judging.verdict import OUTCOMES, Totals, Verdict
 from refgrad.native.text import plain_line, plain_text
-from refgrad.report import CHARACTERS, ITEMS
+from refgrad.report import CHARACTERS, ITEMS, TABLE
 from refgrad.report.document import Report
 from refgrad.report.findings import Script
 from refgrad.report.severity import at
@@ -39,8 +39,7 @@ def failure_text(script: Script) -> str:
     """Return the complete text of a verdict, without the parts that it lacks."""
     verdict = script.verdict
     statement = f"violated: {verdict.statement}" if verdict.failed else verdict.statement
-    parts = [headline(verdict), finding(script), statement]
-    text = "\n".join(part for part in parts if part)
+    text = "\n".join(filter(None, [headline(verdict), finding(script), statement]))
     if verdict.reproduction:
         text += f"\n\nprogram:\n{indent(script.program.rstrip(), MARGIN)}"
         text += f"\n{script.needs}" if script.needs else ""
@@ -49,26 +48,11 @@ def failure_text(script: Script) -> str:
     return COMMAND.sub(r"\1\\", text)
 
 
-COLORS: Final[Mapping[str, str]] = MappingProxyType({
-    "brightgreen": "#3a8a1f",
-    "orange": "#b35c00",
-    "red": "#c0332b",
-    "lightgrey": "#666",
-})
-"""Colors on which white text is legible, by the names of colors at shields.io."""
-
 CHARACTER: Final = 6.6
 """Width of a character in pixels. The text is stretched to the width that follows from it, whatever the font."""
 
-PICTURE: Final = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {message}">
-<title>{label}: {message}</title>
-<rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{color}"/>
-<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">
-<text x="{label_at}" y="14" textLength="{label_wide}">{label}</text>
-<text x="{message_at}" y="14" textLength="{message_wide}">{message}</text>
-</g></svg>
-"""
+PICTURE: Final = (Path(__file__).parent / "templates" / "badge.svg").read_text(encoding="utf-8")
+"""Format string of the badge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +85,7 @@ class Badge:
         label_wide, message_wide = (round(CHARACTER * len(text)) for text in (self.label, self.message))
         left, right = label_wide + 10, message_wide + 10
         return PICTURE.format(
-            label=escape(self.label), message=escape(self.message), color=COLORS[self.color],
+            label=escape(self.label), message=escape(self.message), color=TABLE["colors"][self.color],
             left=left, right=right, width=left + right, label_at=left / 2, message_at=left + right / 2,
             label_wide=label_wide, message_wide=message_wide,
         )  # fmt: skip

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from itertools import pairwise
+from typing import Any, Final, Literal, get_args
 
 from refgrad.facts import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
 from refgrad.native.text import plain_text
 from refgrad.report.document import Report
-
-if TYPE_CHECKING:
-    from refgrad.report.pages import Graded
+from refgrad.report.pages import Graded, markdown_templates
 
 Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
 """Kind of a difference between two reports of a check.
@@ -104,33 +103,14 @@ def _error(verdict: Verdict) -> float:
 
 def comparison_text(old: Report, new: Report, found: Sequence[Difference]) -> str:
     """Return the differences as lines of plain text, or a line which states that there are none."""
-    return "\n".join(plain_text(line) for line in _lines(old, new, found))
-
-
-def _lines(old: Report, new: Report, found: Sequence[Difference]) -> Iterator[str]:
-    yield f"{_title(old)} -> {_title(new)}"
-    if not found:
-        yield f"no difference in {len(new.verdicts)} checks"
-        return
-    counts = _counts(found)
-    yield ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    for difference in found:
-        before, after = (outcome or "-" for outcome in difference.outcomes)
-        yield ""
-        yield f"{difference.kind}: {difference.either.id} ({difference.either.level}): {before} -> {after}"
-        yield from (
-            f"  {when}: {verdict.message}"
-            for when, verdict in (("before", difference.old), ("after", difference.new))
-            if verdict is not None and verdict.message
-        )
+    counts = [f"{count} {kind}" for kind, count in _counts(found).items() if count]
+    page = markdown_templates().get_template("comparison.txt.jinja")
+    text = page.render(old=old, new=new, counts=counts, differences=found).removesuffix("\n")
+    return "\n".join(map(plain_text, text.split("\n")))
 
 
 def _counts(found: Sequence[Difference]) -> dict[str, int]:
     return {kind: sum(difference.kind == kind for difference in found) for kind in KINDS}
-
-
-def _title(report: Report) -> str:
-    return f"{report.engine['name']} {report.engine['version']}, profile {report.profile}, seed {report.seed}"
 
 
 @dataclass(frozen=True)
@@ -152,9 +132,6 @@ def histories(folders: Sequence[Sequence[Graded]]) -> dict[str, list[Stage]]:
     for newest in folders[-1] if folders else ():
         reports = [each for folder in folders for each in folder if each.file == newest.file]
         if len(reports) > 1:
-            found[newest.file] = [Stage(reports[0]), *map(_stage, reports, reports[1:])]
+            changes = (tuple(differences(old.document, new.document)) for old, new in pairwise(reports))
+            found[newest.file] = list(map(Stage, reports, [(), *changes]))
     return found
-
-
-def _stage(old: Graded, new: Graded) -> Stage:
-    return Stage(new, tuple(differences(old.document, new.document)))

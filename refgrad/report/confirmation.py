@@ -20,6 +20,7 @@ from refgrad.facts import Died, Measured
 from refgrad.facts.assertion import Output
 from refgrad.native.observation import Raised
 from refgrad.native.process import FILLED, cannot_be_run
+from refgrad.report.alone import MARK
 from refgrad.report.findings import Script
 
 Answer = Literal["confirmed", "not confirmed", "could not be run"]
@@ -29,9 +30,6 @@ SECONDS: Final = 120
 
 WRAPPER: Final = (Path(__file__).parent / "alone.py").read_text(encoding="utf-8")
 """Source of the program that runs the program on its standard input."""
-
-MARK: Final = "\x1erefgrad "
-"""Prefix of a line of data."""
 
 NOT_RUN: Final = frozenset({"ModuleNotFoundError", "ImportError", "SyntaxError"})
 """Errors that end a program before it uses the engine."""
@@ -70,8 +68,7 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
     if run.returncode and output.error is None:
         fact = script.verdict.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
-        shown = f"{plain}the process ended with the status {run.returncode}"
-        return Confirmation(script, _confirmed(ended), shown)
+        return Confirmation(script, _confirmed(ended), f"{plain}the process ended with the status {run.returncode}")
     ending = "" if output.error is None else output.error.text
     return Confirmation(script, _answer(script, output), "\n".join(filter(None, [plain.strip(), ending])))
 

@@ -74,7 +74,7 @@ def _compared(inventory: Inventory, engine: Engine) -> dict[str, Any]:
         elif not found & known:
             unseen.append(operator.name)
     lacking = inventory.entries - reached.keys()
-    others = _other_names(inventory.synonyms, reached.keys(), lacking)
+    others = _synonyms(inventory.synonyms, reached.keys(), lacking)
     return {
         "title": inventory.title,
         "source": inventory.source,
@@ -88,9 +88,7 @@ def _compared(inventory: Inventory, engine: Engine) -> dict[str, Any]:
     }
 
 
-def _other_names(
-    groups: Iterable[frozenset[str]], reached: AbstractSet[str], lacking: frozenset[str]
-) -> dict[str, str]:
+def _synonyms(groups: Iterable[frozenset[str]], reached: AbstractSet[str], lacking: frozenset[str]) -> dict[str, str]:
     """Return, for names that no row reaches, the other name under which the same operator is counted."""
     others: dict[str, str] = {}
     for group in groups:

@@ -19,8 +19,9 @@ from refgrad.documents import checked, parsed_json
 from refgrad.errors import UserError, shortened
 from refgrad.facts import Evidence, Lacks
 from refgrad.facts.fact import SEVERITIES
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.journal import write_atomically
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AnyAdapter, TapeAdapter, engine_version, package_version, python_version
 from refgrad.native.languages import LANGUAGES
 from refgrad.report.severity import DERIVED, at, severity
@@ -115,14 +116,8 @@ def build_report(  # noqa: PLR0913 (each is a part of the report)
 
 def write_report(path: Path, report: Report) -> None:
     """Write a report atomically. Raise ReportError if it cannot be written."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            unfinished.write_bytes(report_text(report).encode("utf-8", "backslashreplace"))
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_atomically(path, report_text(report).encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise ReportError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -21,8 +21,8 @@ from refgrad import generation, lifecycle
 from refgrad.grading import search
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging import examination
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, Isolation, launch
 from refgrad.native.runner import ProcessRunner

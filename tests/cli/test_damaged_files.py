@@ -23,7 +23,7 @@ from refgrad.cli import main
 from refgrad.errors import UserError
 from refgrad.grading.checks.behaviours import read_behaviours
 from refgrad.grading.checks.check import _chapter
-from refgrad.grading.checks.settings import read_defaults
+from refgrad.grading.settings import read_defaults
 from refgrad.interpreter import bounded_values
 from refgrad.native.adapter import read_adapter
 from refgrad.operators import load_operators

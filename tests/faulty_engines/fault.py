@@ -10,10 +10,10 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.claims import ClaimCheck
+from refgrad.grading.checks.claims import Claim
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import TapeAdapter, spell
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
@@ -123,9 +123,7 @@ def checks_by_scenarios() -> tuple[Check, ...]:
 
 def is_measured(check: Check) -> bool:
     """Whether a check has broken engines of its own, in ``tests/grading/measurements/`` or ``test_claims.py``."""
-    return isinstance(check, ClaimCheck) or (
-        isinstance(check, BehaviourCheck) and check.behaviour.measurement is not None
-    )
+    return isinstance(check, Claim) or (isinstance(check, BehaviourCheck) and check.behaviour.measurement is not None)
 
 
 DRAWN = frozenset({"operators", "edges", "contracts", "second_order", "third_order", "forward_mode", "graphs"})

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from refgrad.grading.checks.settings import EFFORTS
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import EFFORTS
 from tests.faulty_engines.derived.table import derived_table
 from tests.faulty_engines.fault import GRAPHS, Fault, is_generated, step_count, verdicts
 from tests.faulty_engines.faults import FAULTS

@@ -7,8 +7,8 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.graphs import Usable, small_scenarios
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.scenario import parse
 from tests.faulty_engines.fault import plain_adapter

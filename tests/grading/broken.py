@@ -7,8 +7,8 @@ from typing import Any
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from tests.native.reference import ADAPTER
 

@@ -12,7 +12,7 @@ from refgrad.errors import UserError
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks, check_named
 from refgrad.grading.checks.graphs import GRAPHS
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table

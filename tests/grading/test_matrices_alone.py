@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine
 from tests.grading.broken import verdict

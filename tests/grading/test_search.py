@@ -9,9 +9,9 @@ import pytest
 from refgrad.facts import Entry, Subject, Tally
 from refgrad.generation.search import Counterexample
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.grading.search import CheckSearch
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse

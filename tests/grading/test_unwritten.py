@@ -12,8 +12,8 @@ import pytest
 
 from refgrad.facts import Entry
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Isolation, launch
 from refgrad.native.observation import UNWRITTEN_NUMBERS, is_unwritten

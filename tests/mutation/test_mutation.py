@@ -72,7 +72,7 @@ def test_a_fault_of_each_kind_is_planted(kind: str, old: str, planted: str) -> N
 
 def test_a_family_of_checks_that_always_passes_is_among_the_faults(every: list[Fault]) -> None:
     families = {fault.function for fault in every if fault.kind == "family"}
-    assert {"_by_itself", "BehaviourCheck.run", "ClaimCheck.run", "_lifecycles"} <= families
+    assert {"_by_itself", "BehaviourCheck.run", "Claim.run", "_lifecycles"} <= families
 
 
 def test_every_fault_of_the_core_has_a_name_of_its_own(every: list[Fault]) -> None:

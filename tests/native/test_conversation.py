@@ -15,7 +15,7 @@ from jsonschema_rs import Draft202012Validator
 from refgrad.errors import EngineStartError
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AdapterError, AnyAdapter, read_adapter
 from refgrad.native.adapter.registry import adapter_data, adapter_of
 from refgrad.native.engine import Engine, Isolation, launch, reproduce, start

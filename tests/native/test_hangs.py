@@ -11,7 +11,7 @@ import pytest
 from refgrad.facts import Died
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.process import EndedError, Limits, RunnerProcess

@@ -13,8 +13,8 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner

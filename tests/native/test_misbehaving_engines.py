@@ -13,9 +13,9 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import SEARCH
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.native.process import Limits
 from refgrad.native.runner import ProcessRunner

@@ -12,7 +12,7 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine, observe, reproduce, start

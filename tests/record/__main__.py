@@ -23,7 +23,7 @@ from typing import Any, Final
 from refgrad import check_gradients
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.report.confirmation import confirm

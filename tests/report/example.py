@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from refgrad.facts import Entry, Evidence, Subject
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Level, Outcome, Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.statements import Call, Code, Name, Show, Statement
 from refgrad.report.document import Report, build_report, report_text

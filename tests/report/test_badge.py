@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.report.ci import Badge
 from refgrad.report.document import Report, build_report, read_report
 from tests.report.example import ADAPTER, VERDICTS, verdict

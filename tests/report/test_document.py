@@ -19,8 +19,8 @@ from jsonschema_rs import Draft202012Validator
 
 from refgrad.facts import Evidence, Lacks
 from refgrad.facts.fact import SEVERITIES
-from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Verdict
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.adapter import FEATURES, TapeAdapter, find_adapter
 from refgrad.report.document import (
     ADDED,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import Final
 
 from refgrad.facts import Blocked, Error, Evidence, Remark
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.operators.blame import Avoided, is_broken, is_known_inaccuracy
@@ -14,19 +16,13 @@ from refgrad.grading.checks.operators.derivatives import SECOND_ORDER
 from refgrad.grading.checks.operators.values import verdict_on
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
 from refgrad.grading.measurements import Measurement, take_measurement
+from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.native.statements import Code
 from refgrad.scenario import Scenario
 
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
-
-
-ABOUT_OPERATORS: Final = frozenset({"shapes"})
-"""Chapters of behaviours whose scenarios try one operator each."""
-
-ABOUT_EXPRESSIONS: Final = frozenset({"rewrites"})
-"""Chapters of behaviours whose scenarios are about exactly the operators in them, in combination."""
+FORMS: Final = MappingProxyType({"shapes": Reliance.isolated, "rewrites": Reliance.seeded})
+"""Forms of scenarios that are about exactly their operators, by chapter: about one each, or about a combination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +31,12 @@ class BehaviourCheck(Check):
 
     behaviour: Behaviour
 
-    @property
-    def id(self) -> str:
-        """Id of the behaviour, ``CHAPTER/NAME``."""
-        return self.behaviour.id
-
-    @property
-    def level(self) -> Level:
-        """Level of the behaviour."""
-        return self.behaviour.level
-
-    @property
-    def statement(self) -> str:
-        """Statement of the behaviour."""
-        return self.behaviour.statement
-
     def run(self, bench: Bench) -> Verdict:
         """Try each scenario that the engine can run. Faults of an operator by itself are not the behaviour's."""
         if self.behaviour.measurement is not None:
             return self._measured(bench, self.behaviour.measurement)
-        given = self.behaviour.scenarios
-        made = bench.reliance.filled
-        if self.chapter in ABOUT_OPERATORS | ABOUT_EXPRESSIONS:
-            made = bench.reliance.isolated if self.chapter in ABOUT_OPERATORS else bench.reliance.seeded
-        tried = list(map(made, given))
+        made = FORMS.get(self.chapter, Reliance.filled)
+        tried = [made(bench.reliance, scenario) for scenario in self.behaviour.scenarios]
         scenarios = [s for s in tried if bench.reliance.runnable(s)]
         if not scenarios:
             return bench.lacks(self, *bench.reliance.lacking(tried[0]))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
-from refgrad.grading.checks.settings import CHECKS
 from refgrad.grading.judging.verdict import Finding, Level, Verdict
+from refgrad.grading.settings import CHECKS
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Scenario, ScenarioError, parse
 from refgrad.specification import specs_directory
@@ -22,38 +22,28 @@ if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
 
 
-class Check(Protocol):
-    """A check, which runs in a grading session."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A check, which runs in a grading session: its id, ``CHAPTER/NAME``, and the statement that engines must fulfil.
 
-    @property
-    def id(self) -> str:
-        """Id of the check, ``CHAPTER/NAME``."""
+    ``level`` is the severity of a failure. ``operator_name`` is that of the operator that the check is about, or an
+    empty string. A check that ``draws`` scenarios keeps those that fail for every later run.
+    """
 
-    @property
-    def level(self) -> Level:
-        """Level of the statement: the severity of a failure."""
-
-    @property
-    def statement(self) -> str:
-        """Statement that the engine must fulfil."""
+    id: str
+    level: Level
+    statement: str
+    operator_name: str = ""
+    draws: bool = False
 
     def run(self, bench: Bench) -> Verdict:
         """Run the check and return its verdict."""
+        raise NotImplementedError
 
     @property
     def chapter(self) -> str:
         """First part of the id."""
         return self.id.partition("/")[0]
-
-    @property
-    def operator_name(self) -> str:
-        """Name of the operator that the check is about, or an empty string."""
-        return ""
-
-    @property
-    def draws(self) -> bool:
-        """Return True if the check draws scenarios, so that those that fail are kept for every later run."""
-        return False
 
     def met(self, scenario: Scenario, bench: Bench) -> Scenario | None:
         """Return a regression of this check in the form in which it is tried here, or None if it does not apply."""
@@ -99,15 +89,22 @@ class Family:
 
     def check(self, operator: str = "") -> FamilyCheck:
         """Return the check of an operator, or the only check of the family."""
-        return FamilyCheck(self, operator)
+        row, about = ROWS[self.name], f"{operator}: " if operator else ""
+        return FamilyCheck(
+            self,
+            id=f"{self.name}/{operator}" if operator else self.name,
+            level=row["level"],
+            statement=f"{about}{row['statement']}",
+            operator_name=operator,
+            draws=self.draws,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyCheck(Check):
-    """A check of a family. ``operator_name`` is empty if the family is not about single operators."""
+    """A check of a family."""
 
     family: Family
-    operator_name: str = ""
 
     @property
     def row(self) -> Mapping[str, Any]:
@@ -118,27 +115,6 @@ class FamilyCheck(Check):
     def operator(self) -> Operator:
         """Row of the operator."""
         return operator_table()[self.operator_name]
-
-    @property
-    def id(self) -> str:
-        """Name of the family, followed by the operator if there is one."""
-        return f"{self.family.name}/{self.operator_name}" if self.operator_name else self.family.name
-
-    @property
-    def level(self) -> Level:
-        """Level of the family."""
-        level: Level = self.row["level"]
-        return level
-
-    @property
-    def statement(self) -> str:
-        """Statement of the family, about the operator if there is one."""
-        return f"{self.operator_name}: {self.row['statement']}" if self.operator_name else str(self.row["statement"])
-
-    @property
-    def draws(self) -> bool:
-        """Return True if the family draws scenarios."""
-        return self.family.draws
 
     def run(self, bench: Bench) -> Verdict:
         """Return what the engine lacks, or the first check or behaviour that prevents a result, or else the verdict."""

@@ -10,17 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args, get_type_hints
+from typing import Final, Literal, TypeAlias, get_args, get_type_hints
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
 from refgrad.facts import Evidence, Remark
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation import isolated
-from refgrad.grading.checks.settings import CHECKS
 from refgrad.grading.judging.examination import confront, examine
-from refgrad.grading.judging.verdict import OUTCOMES, Finding, Level, Outcome, Verdict
+from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome, Verdict
 from refgrad.grading.search import Demonstration
+from refgrad.grading.settings import CHECKS
 from refgrad.grading.trials import faults_of_one_backward
 from refgrad.lifecycle import Fails, Policy, lower, predict, required_features
 from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter
@@ -32,33 +33,30 @@ from refgrad.specification import specs_directory
 
 Kind: TypeAlias = Literal["features", "policies", "dtypes"]
 
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
-
 
 class ClaimError(UserError):
     """A row is malformed; the message names the file, the row and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Check):
     """A statement of an adapter about its engine, and the scenarios that show together whether it is true.
 
-    ``name`` is the name of a feature, of a field of the policy, or of a dtype, depending on ``kind``.
+    It is checked whether the adapter makes it or not. ``name`` is the name of a feature, of a field of the policy, or
+    of a dtype, depending on ``kind``.
     """
 
     kind: Kind
     name: str
-    statement: str
     scenarios: tuple[Scenario, ...]
 
-    @property
-    def id(self) -> str:
-        """Id of the claim, ``claims/NAME``, without characters that a file name cannot have."""
-        return f"claims/{self.name.translate(PLAIN)}"
+    def run(self, bench: Bench) -> Verdict:
+        """Return the verdict on a field of the policy, or on a feature or a dtype."""
+        return _of_policy(bench, self) if self.kind == "policies" else _of_offer(bench, self)
 
 
 PLAIN: Final = str.maketrans(":-", "__")
+"""Replacement of the characters that a file name cannot have."""
 
 STATEMENTS: Final[Mapping[Kind, str]] = CHECKS["claims"]
 """Format strings of the statements of claims, by kind."""
@@ -85,81 +83,55 @@ def _read(kind: Kind) -> Iterator[Claim]:
         except (KeyError, ScenarioError) as error:
             message = f"{path.name}: row {name!r}: {error}"
             raise ClaimError(message) from error
-        yield Claim(kind, name, STATEMENTS[kind].format(name=name, text=explained), scenarios)
+        statement = STATEMENTS[kind].format(name=name, text=explained)
+        yield Claim(kind, name, scenarios, id=f"claims/{name.translate(PLAIN)}", level="MUST", statement=statement)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimCheck(Check):
-    """Check of one claim, whether the adapter makes it or not."""
-
-    claim: Claim
-    level: Level = "MUST"
-
-    @property
-    def id(self) -> str:
-        """Id of the claim, ``claims/NAME``."""
-        return self.claim.id
-
-    @property
-    def statement(self) -> str:
-        """Statement of the claim."""
-        return self.claim.statement
-
-    def run(self, bench: Bench) -> Verdict:
-        """Return the verdict on a field of the policy, or on a feature or a dtype."""
-        return _of_policy(bench, self) if self.claim.kind == "policies" else _of_offer(bench, self)
-
-
-def _of_offer(bench: Bench, check: ClaimCheck) -> Verdict:
+def _of_offer(bench: Bench, claim: Claim) -> Verdict:
     """Return the verdict on a feature or a dtype."""
-    name, adapter = check.claim.name, bench.engine.adapter
+    name, adapter = claim.name, bench.engine.adapter
     declared = name in adapter.features or name in adapter.dtypes
     nested = {"double_backward"} if isinstance(adapter, FunctionalAdapter) else set()
     if not declared and name not in replace(adapter, lacks=frozenset()).features | {"arrays"} | nested:
         comment = Remark(text="the adapter does not say so, and has no template that shows it")
-        return bench.verdict(check, "unsupported", comment)
-    tried = _tried(check.claim.scenarios, bench.engine, adapter.features | {name})
+        return bench.verdict(claim, "unsupported", comment)
+    offered, operators = adapter.features | {name}, bench.engine.operators.keys()
+    tried = [s for s in claim.scenarios if required_features(s) <= offered and s.operators <= operators]
     if not tried:
-        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+        return bench.verdict(claim, "inconclusive", Remark(text="the engine has not all that would show it"))
     every = [Demonstration(scenario, examine(scenario, bench.engine)) for scenario in tried]
     seen = [each for each in every if not _lacks_array(each.scenario, each.finding)] or every
     failed = next((each for each in seen if each.finding.outcome != "passed"), None)
     if failed is not None and declared:
         remedy = f"if there is none, {_advice(name, adapter, there=False)}"
-        return _refuted(bench, check, failed, f"{name} is declared, but {failed.message}; {remedy}")
+        return _refuted(bench, claim, failed, f"{name} is declared, but {failed.message}; {remedy}")
     if failed is None and not declared:
         text = f"{name} is there, and not declared: {_advice(name, adapter, there=True)}"
-        return _undeclared(bench, check, text, [each.scenario for each in seen])
+        return _undeclared(bench, claim, text, [each.scenario for each in seen])
     fact = None if declared else Remark(text=f"{name} is not there, as declared")
-    return bench.verdict(check, "passed", fact, examples=len(seen))
+    return bench.verdict(claim, "passed", fact, examples=len(seen))
 
 
 def _lacks_array(scenario: Scenario, finding: Finding) -> bool:
     """Return True if the engine does not support a leaf, as one with only matrices does not support vectors."""
-    at_leaf = finding.step and isinstance(scenario.steps[finding.step - 1], Leaf)
-    return finding.outcome == "unsupported" and bool(at_leaf)
+    return finding.outcome == "unsupported" and finding.step > 0 and isinstance(scenario.steps[finding.step - 1], Leaf)
 
 
-def _refuted(bench: Bench, check: ClaimCheck, seen: Demonstration, text: str) -> Verdict:
+def _refuted(bench: Bench, claim: Claim, seen: Demonstration, text: str) -> Verdict:
     """Return the verdict on something that is declared and does not work, unless an operator is to blame."""
     for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
         if examine(isolated(name), bench.engine).failed:
             comment = Remark(text=f"cannot be judged: {name} fails by itself")
-            return bench.verdict(check, "inconclusive", comment, cause=f"operators/{name}")
+            return bench.verdict(claim, "inconclusive", comment, cause=f"operators/{name}")
     outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
-    verdict = bench.shown(check, replace(seen, finding=replace(seen.finding, outcome=outcome)), examples=1)
+    verdict = bench.shown(claim, replace(seen, finding=replace(seen.finding, outcome=outcome)), examples=1)
     return replace(verdict, message=text)
 
 
-def _undeclared(bench: Bench, check: ClaimCheck, text: str, scenarios: Sequence[Scenario]) -> Verdict:
+def _undeclared(bench: Bench, claim: Claim, text: str, scenarios: Sequence[Scenario]) -> Verdict:
     """Return the verdict on something that works and is not declared."""
-    verdict = bench.shown(check, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
+    verdict = bench.shown(claim, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
     return replace(verdict, message=text, evidence=Evidence(Remark(text=text)), level="SHOULD")
-
-
-def _tried(scenarios: Sequence[Scenario], engine: Engine, features: frozenset[str]) -> list[Scenario]:
-    """Return the scenarios that need only these features and operators that the engine has."""
-    return [s for s in scenarios if required_features(s) <= features and s.operators <= engine.operators.keys()]
 
 
 def _advice(name: str, adapter: AnyAdapter, *, there: bool) -> str:
@@ -175,19 +147,19 @@ def _advice(name: str, adapter: AnyAdapter, *, there: bool) -> str:
     return f"put {name!r} into lacks"
 
 
-def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
+def _of_policy(bench: Bench, claim: Claim) -> Verdict:
     """Return the verdict on a field of the policy.
 
     Each of its values, the most demanding first, is compared with what the engine does.
     """
-    name, engine = check.claim.name, bench.engine
+    name, engine = claim.name, bench.engine
     if not isinstance(engine.adapter, TapeAdapter):
-        return bench.lacks(check, "tape")
+        return bench.lacks(claim, "tape")
     own = engine.adapter.policy
     policies = {value: replace(own, **{name: value}) for value in get_args(get_type_hints(Policy)[name])}
-    scenarios = [s for s in check.claim.scenarios if _is_tried(s, engine, policies.values())]
+    scenarios = [s for s in claim.scenarios if _is_tried(s, engine, policies.values())]
     if not scenarios:
-        return bench.verdict(check, "inconclusive", Remark(text="the engine has not all that would show it"))
+        return bench.verdict(claim, "inconclusive", Remark(text="the engine has not all that would show it"))
     seen = {value: _worst_under(policy, scenarios, engine) for value, policy in policies.items()}
     agreeing = [value for value, worst in seen.items() if worst.finding.outcome == "passed"]
     value = getattr(own, name)
@@ -195,11 +167,11 @@ def _of_policy(bench: Bench, check: ClaimCheck) -> Verdict:
         advised = agreeing and not faults_of_one_backward(engine)
         other = f"; it does as {name}={agreeing[0]!r} says" if advised else ""
         text = f"the policy says {name}={value!r}, but {seen[value].message}{other}"
-        return _refuted(bench, check, seen[value], text)
+        return _refuted(bench, claim, seen[value], text)
     if agreeing[0] != value:
         text = f"the policy says {name}={value!r}, but the engine keeps what {agreeing[0]!r} promises: declare it"
-        return _undeclared(bench, check, text, scenarios)
-    return bench.verdict(check, "passed", examples=len(scenarios))
+        return _undeclared(bench, claim, text, scenarios)
+    return bench.verdict(claim, "passed", examples=len(scenarios))
 
 
 def _worst_under(policy: Policy, scenarios: Iterable[Scenario], engine: Engine) -> Demonstration:

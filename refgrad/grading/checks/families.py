@@ -8,7 +8,7 @@ from refgrad.errors import UserError, suggestion
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.claims import ClaimCheck, all_claims
+from refgrad.grading.checks.claims import all_claims
 from refgrad.grading.checks.graphs import GRAPHS
 from refgrad.grading.checks.operators import derivatives, exceptional, values
 from refgrad.operators import operator_table
@@ -24,10 +24,10 @@ def all_checks() -> tuple[Check, ...]:
     """Return all checks."""
     table = operator_table()
     return (
-        *map(BehaviourCheck, all_behaviours()),
+        *(BehaviourCheck(b, id=b.id, level=b.level, statement=b.statement) for b in all_behaviours()),
         *(family.check(name) for family in OF_OPERATORS for name, row in table.items() if family.is_about(row)),
         *(family.check() for family in GRAPHS),
-        *map(ClaimCheck, all_claims()),
+        *all_claims(),
     )
 
 

@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from refgrad import generation
 from refgrad.facts import Remark
 from refgrad.generation import GraphForm, Meeting, Profile, Reach, Role
 from refgrad.generation.search import batches
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, ROLES, TRIED_IN_DTYPE, is_about_dtype
 from refgrad.grading.checks.operators.derivatives import is_sound_twice, sound
 from refgrad.grading.checks.operators.values import verdict_on
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import refuses
 from refgrad.grading.judging.verdict import Finding, Verdict, merged
 from refgrad.grading.reliance import MEETINGS
+from refgrad.grading.search import Make
+from refgrad.grading.settings import NUMBERS
 from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
 
 NOTHING_JOINS: Final = "no operator of two operands is right by itself, so that no graph could share anything"
 
@@ -66,13 +65,7 @@ def _of_the_graph(_: FamilyCheck, scenario: Scenario, __: Finding, bench: Bench)
     return not doubted or not bench.reliance.wrong_in_isolation(scenario, doubted)
 
 
-def _tried(
-    check: FamilyCheck,
-    bench: Bench,
-    make: Callable[[int], Scenario],
-    cause: str = "",
-    fixed: Sequence[Scenario] = (),
-) -> Verdict:
+def _tried(check: FamilyCheck, bench: Bench, make: Make, cause: str = "", fixed: Sequence[Scenario] = ()) -> Verdict:
     """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.
 
     ``cause`` is the id of the check because of which some operators are left out.
@@ -182,9 +175,8 @@ def _in_a_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     dtype, wider = (*check.row["dtypes"], None)[:2]
     dtypes = {"dtype": dtype, "wider": wider}
     operators = _offered(check, bench, dtypes)
-    profile = _profile(
-        bench, operators, several={"accumulate", "retain_graph"} <= bench.engine.adapter.features, **dtypes
-    )
+    several = {"accumulate", "retain_graph"} <= bench.engine.adapter.features
+    profile = _profile(bench, operators, several=several, **dtypes)
     return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile))
 
 
@@ -200,9 +192,7 @@ def _offered(check: FamilyCheck, bench: Bench, dtypes: Mapping[str, Any]) -> set
 
 def _of_operator(name: str, bench: Bench, dtypes: Mapping[str, Any]) -> Iterator[Scenario]:
     profile = bench.profile(seeds=True, operators=frozenset({name}), empty=0.0, **dtypes)
-    return (
-        bench.reliance.isolated(generation.operator_scenario(seed, name, profile)) for seed in range(TRIED_IN_DTYPE)
-    )
+    return map(bench.isolated(name, profile), range(TRIED_IN_DTYPE))
 
 
 def _of_the_dtype(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
@@ -238,9 +228,8 @@ def _lifecycles(check: FamilyCheck, bench: Bench) -> Verdict:
     if not operators:
         return bench.verdict(check, "inconclusive", Remark(text="no operator is right by itself"))
     profile = generation.lifecycle_profile(features=adapter.features & generation.ALL_FEATURES, operators=operators)
-    return bench.search(
-        check, lambda seed: generation.lifecycle_scenario(seed, profile), bench.settings.effort["graphs"]
-    )
+    examples = bench.settings.effort["graphs"]
+    return bench.search(check, lambda seed: generation.lifecycle_scenario(seed, profile), examples)
 
 
 _graphs = partial(Family, met=_with_right_operators, reports=_of_the_graph)

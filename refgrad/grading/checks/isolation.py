@@ -13,16 +13,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import product
+from itertools import count, product
 from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
 from refgrad.generation import Role
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
+from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.lifecycle import Fails, Gradient, Prediction, predict
 from refgrad.native.engine import Engine
@@ -148,10 +148,7 @@ KEPT_DTYPES: Final = "dtypes/gradients_keep"
 """Prefix of the behaviour without which no result is right in a dtype other than float64."""
 
 EMPTY: Final = "empty"
-"""Name of the ingredient of an array without entries."""
-
-AVOIDABLE: Final = frozenset({EMPTY})
-"""Ingredients without which the scenarios of every family can be drawn."""
+"""Name of the ingredient of an array without entries. The scenarios of every family can be drawn without it."""
 
 WEIGHT: Final = "multiply"
 """Operator that multiplies outputs by weights."""
@@ -169,8 +166,7 @@ def isolated(operator: str) -> Scenario:
     """Return a scenario that applies one operator to scalars and reads the gradients of all its operands."""
     names = operator_table()[operator].argument_names
     leaves = [Leaf(name, Constant.of(np.array(float(n))), requires_grad=True) for n, name in enumerate(names, 2)]
-    reads = [Read("grad", name) for name in names]
-    return Scenario((*leaves, Apply("out", operator, names), Backward("out"), *reads))
+    return Scenario((*leaves, Apply("out", operator, names), Backward("out"), *(Read("grad", name) for name in names)))
 
 
 def isolated_applications(scenario: Scenario, operator: str) -> Iterator[Scenario]:
@@ -254,9 +250,8 @@ def is_about_dtype(scenario: Scenario, finding: Finding, engine: Engine) -> bool
     Unexpected errors do not count: libraries may lack an operator in a dtype, for some attributes or in combination
     with another dtype.
     """
-    return (
-        finding.outcome != "unexpected-error" and not examine(with_dtypes(scenario, lambda _: "float64"), engine).failed
-    )
+    widened = with_dtypes(scenario, lambda _: "float64")
+    return finding.outcome != "unexpected-error" and not examine(widened, engine).failed
 
 
 def rare_ingredients(scenario: Scenario) -> frozenset[str]:
@@ -291,21 +286,18 @@ def _seedless(step: Step, taken: set[str], *, weighs: bool) -> Iterator[Step]:
         return
     output = step.output
     if weighs:
-        weights, output = _fresh("weights", taken), _fresh("weighted", taken)
+        weights, output = fresh_name("weights", taken), fresh_name("weighted", taken)
         yield Leaf(weights, step.seed, requires_grad=False)
         yield Apply(output, WEIGHT, (step.output, weights))
     if step.seed.shape != ():
-        total = _fresh("total", taken)
+        total = fresh_name("total", taken)
         yield Apply(total, "sum", (output,))
         output = total
     yield replace(step, output=output, seed=None)
 
 
-def _fresh(stem: str, taken: set[str]) -> str:
-    name = stem
-    number = 1
-    while name in taken:
-        number += 1
-        name = f"{stem}_{number}"
-    taken.add(name)
-    return name
+def fresh_name(stem: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and add it to those that are."""
+    names = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
+    taken.add(fresh := next(name for name in names if name not in taken))
+    return fresh

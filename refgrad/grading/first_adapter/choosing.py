@@ -17,21 +17,10 @@ from refgrad.errors import UserError
 from refgrad.facts import Entry
 from refgrad.grading import trials
 from refgrad.grading.checks.claims import Claim, claims_about
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.first_adapter import candidates
 from refgrad.grading.first_adapter.candidates import Asking, Report
-from refgrad.grading.first_adapter.library import (
-    BY_POLICY,
-    NUMBER,
-    RIGHT,
-    VECTOR,
-    LibraryModules,
-    Seen,
-    StartedLibrary,
-    Texts,
-    classes,
-    inspected,
-)
+from refgrad.grading.first_adapter.library import BY_POLICY, RIGHT, LibraryModules, Seen, StartedLibrary, Texts
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import Policy, required_features
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter, engine_version, family_rows
 from refgrad.native.adapter.files import ALIKE
@@ -39,7 +28,7 @@ from refgrad.native.engine import Isolation, launch
 from refgrad.native.process import Limits
 from refgrad.native.text import plain_line
 from refgrad.operators import operator_table
-from refgrad.scenario import Constant, Leaf, Read, Scenario
+from refgrad.scenario import Read, Scenario
 
 UNKNOWN: Final = "({seed})"
 """Template of a backward that is not known yet. It has a seed, so that scenarios with a seed are tried."""
@@ -55,7 +44,7 @@ ARITHMETIC: Final = re.compile(r"-?\{x\}( ([-+*/@]|\*\*) \{[yn]\})?")
 """Pattern of spellings by Python's own operators, for which unexpected values are a fault: their meaning is fixed."""
 
 
-_NUMBER_READ: Final = Scenario((Leaf("x", Constant.of(trials.KINDS[NUMBER]), requires_grad=True), Read("value", "x")))
+_NUMBER_READ: Final = Scenario((trials.leaf_of(trials.NUMBER), Read("value", "x")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +95,13 @@ def choose(library: LibraryModules, asking: Asking) -> Chosen:
     if started.adapter.leaf == candidates.PLAIN_LEAF and unknown_kind:
         library.refuse_what_is_empty(started)
         asking.chosen("kind", None)
-    started = started.knowing(scalars_only=kinds == [NUMBER])
+    started = started.knowing(scalars_only=kinds == [trials.NUMBER])
     spelling = _spelling(started, modules, kinds, asking)
     ways = _ways(spelling.started, modules, kinds, asking)
     leaf = asking.options.get("leaf", spelling.started.adapter.leaf.replace("{array}", "{scalar}"))
     scalars = spelling.started.knowing(leaf=leaf, scalars_only=True)
     if not ways[1] and scalars.holds_floats() and not (ways[0] and _takes_arrays(spelling, ways[0])):
-        kinds = [NUMBER]
+        kinds = [trials.NUMBER]
         spelling = _spelling(scalars, modules, kinds, asking)
         ways = _ways(spelling.started, modules, kinds, asking)
     if not any(ways):  # some libraries keep all numbers in single precision, whatever a tensor is made of
@@ -147,16 +136,15 @@ def _takes_arrays(spelling: _Spelling, tape: Texts) -> bool:
     """Return True if arrays have gradients, and all unary elementwise operators that take numbers take vectors."""
     known, rows = spelling.started, ((operator_table()[name], texts[0]) for name, texts in spelling.texts.items())
     unary = [(row, text) for row, text in rows if row.elementwise and len(row.argument_names) == 1]
-    taken = (known.computes(*each, [VECTOR]) or not known.computes(*each, [NUMBER]) for each in unary)
+    taken = (known.computes(*each, [trials.VECTOR]) or not known.computes(*each, [trials.NUMBER]) for each in unary)
     return known.knowing(**tape).differentiates_arrays() and all(taken)
 
 
 def _with_tensors(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> StartedLibrary:
     """Choose the templates that make and read tensors."""
     leaves = asking.among("leaf", _leaves(started, modules))
-    pairs = [
-        {"leaf": leaf, "value": value} for leaf in leaves for value in asking.among("value", candidates.KNOWN["value"])
-    ]
+    values = asking.among("value", candidates.KNOWN["value"])
+    pairs = [{"leaf": leaf, "value": value} for leaf in leaves for value in values]
     best: Texts = {}
     own = [pair for pair in pairs if pair["leaf"] != candidates.PLAIN_LEAF]
     by_attributes = _by_attributes(started, [] if "value" in asking.options else leaves)
@@ -170,7 +158,7 @@ def _with_tensors(started: StartedLibrary, modules: Sequence[str], asking: Askin
 def _by_attributes(started: StartedLibrary, leaves: Sequence[str]) -> Iterator[Texts]:
     """Yield templates that read each attribute of a tensor as its value."""
     for leaf in leaves:
-        yield from ({"leaf": leaf, "value": f"{{x}}.{a}"} for a in inspected(started.knowing(leaf=leaf), ())[0])
+        yield from ({"leaf": leaf, "value": f"{{x}}.{a}"} for a in started.knowing(leaf=leaf).inspected(())[0])
 
 
 def _pulls(started: StartedLibrary, modules: Sequence[str]) -> bool:
@@ -180,7 +168,7 @@ def _pulls(started: StartedLibrary, modules: Sequence[str]) -> bool:
 
 def _leaves(started: StartedLibrary, modules: Sequence[str]) -> list[str]:
     """Return candidate templates that make a leaf."""
-    named = {} if _pulls(started, modules) else classes(started, modules)
+    named = {} if _pulls(started, modules) else started.classes(modules)
     return candidates.leaves(started.members(modules, candidates.KNOWN["makers"]), named)
 
 
@@ -222,8 +210,7 @@ def _of_a_gradient(started: StartedLibrary, modules: Sequence[str], asking: Aski
 
 def _unread(started: StartedLibrary) -> str:
     """Return a description of what came of a number that was not read back."""
-    finding = started.finding(_NUMBER_READ)
-    text = "" if finding.evidence is None else plain_line(finding.evidence.message(), LONGEST)
+    text = plain_line(started.finding(_NUMBER_READ).message, LONGEST)
     return f"no tensor comes back with leaf = {started.adapter.leaf} and value = {started.adapter.value}: {text}"
 
 
@@ -315,7 +302,7 @@ def _differentiating(started: StartedLibrary, kinds: Sequence[str], asking: Aski
 def _ways(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str], asking: Asking) -> Ways:
     """Return the best templates of a tape, or else those of a pullback."""
     works = partial(StartedLibrary.kinds_differentiated, kinds=kinds)
-    seen = inspected(started, modules)
+    seen = started.inspected(modules)
     taped: Texts = {}
     for tried in (_tapes(started, modules, asking), _tapes(started, modules, asking, seen)):
         taped = taped or best_of(started, tried, works)

@@ -16,12 +16,22 @@ import numpy as np
 
 from refgrad.errors import EngineStartError, UserError
 from refgrad.grading.checks.claims import Claim
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.first_adapter.candidates import KNOWN, checked_modules, owner_of
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.search import Demonstration
-from refgrad.grading.trials import KINDS, PLAIN, backward_steps, small_fixed_cases, without_seed
+from refgrad.grading.settings import NUMBERS
+from refgrad.grading.trials import (
+    EMPTY,
+    KINDS,
+    NUMBER,
+    PLAIN,
+    VECTOR,
+    backward_steps,
+    leaf_of,
+    small_fixed_cases,
+    without_seed,
+)
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import FunctionalAdapter
@@ -29,12 +39,15 @@ from refgrad.native.engine import Engine
 from refgrad.native.engine_names import is_file
 from refgrad.native.library import EndingError, Library, RaisedError
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, ZeroGrad
+from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
 
 RIGHT: Final = frozenset({"passed", "convention", "inaccurate"})
 
 Texts = Mapping[str, Any]
 """Values of fields of an adapter, by name."""
+
+Seen = tuple[list[str], dict[str, list[str]]]
+"""Attributes of a tensor, and the parameters of functions that may run a backward from it."""
 
 SHARED: Final = ("name", "setup", "leaf", "value", "operators", "aliases", "scalars_only", "dtype")
 """Fields that are known before it is known how gradients are computed."""
@@ -43,10 +56,6 @@ REFUSED: Final = frozenset({"unexpected-error", "unsupported", "inconclusive"})
 
 
 CHOICE: Final = NUMBERS["first_adapter"]
-
-NUMBER: Final = "a number"
-VECTOR: Final = "a vector"
-EMPTY: Final = "an empty array"
 
 BY_POLICY: Final = frozenset({"accumulate", "retain_graph"})
 """Features that follow from the policy."""
@@ -67,9 +76,9 @@ class StartedLibrary(Engine):
         """Return the same library with further fields of its adapter. Raises AdapterError if that is malformed."""
         return StartedLibrary(replace(self.adapter, **fields), self.runner)
 
-    def with_spellings(self, operators: Mapping[str, str]) -> StartedLibrary:
-        """Return the same library with only these spellings."""
-        return self.knowing(operators=operators, aliases={}, alike=())
+    def spelling_only(self, name: str, text: str) -> StartedLibrary:
+        """Return the same library with this spelling of an operator, and the first one of each other operator."""
+        return self.knowing(operators={**self.operators, name: text}, aliases={}, alike=())
 
     def renewed(self) -> StartedLibrary:
         """Return the same library in a process in which no earlier trial has left anything."""
@@ -111,10 +120,34 @@ class StartedLibrary(Engine):
             text = text.replace(f"{{{name}}}", value)
         return text
 
+    def classes(self, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the names of the first public classes of each module."""
+        return {module: _public(self.listed(module)[0], "class")[: CHOICE["most_classes"]] for module in modules}
+
+    def inspected(self, modules: Sequence[str]) -> Seen:
+        """Return the attributes of a tensor, and what may run a backward from it, with parameters."""
+        owners = {"{output}": self.listed(self.instance)[0], **{module: self.listed(module)[0] for module in modules}}
+        called = {
+            f"{owner}.{name}": names or KNOWN["retaining"]
+            for owner, members in owners.items()
+            for name, kind, names in members
+            if kind == "function" and any(part in name for part in KNOWN["parts_of_names"])
+        }
+        return _public(owners["{output}"], "attribute"), called
+
+    def listed(self, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
+        """Return the members of a module or tensor, with kinds and parameters, and its submodules.
+
+        If reading them raises an error, there are none.
+        """
+        with suppress(RaisedError, EndingError):
+            members, beneath = Library(self).run(KNOWN["listing"].format(owner=owner), timed=False)[0].data
+            return members, beneath
+        return [], []
+
     def kinds_read_back(self) -> list[str]:
         """Return the kinds of arrays from which a leaf can be made and that are read back unchanged."""
-        leaves = {kind: Leaf("x", Constant.of(array), requires_grad=True) for kind, array in KINDS.items()}
-        return [kind for kind, leaf in leaves.items() if self.shows(Scenario((leaf, Read("value", "x"))))]
+        return [kind for kind in KINDS if self.shows(Scenario((leaf_of(kind), Read("value", "x"))))]
 
     def kinds_differentiated(self, kinds: Iterable[str], *, reset: bool = False) -> list[str]:
         """Return the kinds of arrays for which some plain operator has a right gradient.
@@ -145,8 +178,7 @@ class StartedLibrary(Engine):
     def differentiates_arrays(self) -> bool:
         """Return True if arrays have gradients: with a seed, through a sum, or with ones as the seed of ``x + x``."""
         ones = self.knowing(policy=replace(self.adapter.policy, implicit_seed="ones"))
-        leaf = Leaf("x", Constant.of(KINDS[VECTOR]), requires_grad=True)
-        doubled = Scenario((leaf, Apply("y", "add", ("x", "x")), Backward("y"), Read("grad", "x")))
+        doubled = Scenario((leaf_of(VECTOR), Apply("y", "add", ("x", "x")), Backward("y"), Read("grad", "x")))
         return self._differentiates_plainly(VECTOR, reset=False) or (ones.runnable(doubled) and ones.shows(doubled))
 
     def holds_floats(self) -> bool:
@@ -184,9 +216,8 @@ class StartedLibrary(Engine):
         return "" if scenario is None else Demonstration(scenario, self.finding(scenario)).message
 
     def _backwards(self, kind: str, *, reset: bool) -> Iterator[Scenario]:
-        leaf = Leaf("x", Constant.of(KINDS[kind]), requires_grad=True)
         for name in PLAIN:
-            steps = backward_steps(self, leaf, name) if name in self.operators else ()
+            steps = backward_steps(self, leaf_of(kind), name) if name in self.operators else ()
             if steps:
                 again = (ZeroGrad("x"), Read("grad", "x"), *(step.renamed({"y": "z"}) for step in steps[1:]))
                 yield Scenario((*steps, *again) if reset else steps)
@@ -221,7 +252,7 @@ class StartedLibrary(Engine):
         Otherwise return ``passed`` if some values are right, and ``unsupported`` if not. If the operator is not
         elementwise and arrays are tried, some values of arrays must be right.
         """
-        single = self.with_spellings({operator.name: text})
+        single = self.knowing(operators={operator.name: text}, aliases={}, alike=())
         right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
         for scenario in small_fixed_cases(operator, kinds, self):
             first, *others = map(single.value, _at_several_points(_values_only(scenario)))
@@ -242,18 +273,16 @@ class StartedLibrary(Engine):
         Only errors of the types in :data:`REFUSING` count, if they have a message and occur while a value is computed.
         The numbers in a message may vary.
         """
-        patterns: dict[str, None] = {}
-        for name, texts in self.spellings.items():
-            for text in texts:
-                single = self.with_spellings({**self.operators, name: text})
-                for scenario in small_fixed_cases(operator_table()[name], kinds, self):
-                    error = getattr(single.finding(_values_only(scenario)).fact, "error", None)
-                    if error is not None and error.type in REFUSING and error.message:
-                        pattern = re.escape(error.text.partition("\n")[0][: CHOICE["longest_pattern"]]).replace(
-                            "\\ ", " "
-                        )
-                        patterns[re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", pattern)] = None
-        return list(patterns)
+        findings = (
+            single.finding(_values_only(scenario))
+            for name, texts in self.spellings.items()
+            for single in (self.spelling_only(name, text) for text in texts)
+            for scenario in small_fixed_cases(operator_table()[name], kinds, self)
+        )
+        errors = [error for each in findings if (error := getattr(each.fact, "error", None)) is not None]
+        rejecting = [error.text.partition("\n")[0] for error in errors if error.type in REFUSING and error.message]
+        patterns = [re.escape(text[: CHOICE["longest_pattern"]]).replace("\\ ", " ") for text in rejecting]
+        return list(dict.fromkeys(re.sub(r"\\\([\d, ]*\\\)|\d+", ".*", pattern) for pattern in patterns))
 
     def differentiates(self, operator: Operator, text: str, kinds: Sequence[str]) -> bool:
         """Return True if a spelling has a gradient, right or wrong, for some of these kinds of arrays.
@@ -267,22 +296,19 @@ class StartedLibrary(Engine):
         """Return True if the library declares that some result of a spelling requires grad."""
         if "read_requires_grad" not in self.adapter.features:
             return False
-        single = self.with_spellings({**self.operators, operator.name: text})
-        applied = (
-            Scenario(tuple(step for step in each.steps if isinstance(step, Leaf | Apply)))
+        asked = (
+            Scenario((*_forward(each), Read("requires_grad", each.applications[-1].name)))
             for each in small_fixed_cases(operator, kinds, self)
         )
-        asked = (Scenario((*each.steps, Read("requires_grad", each.applications[-1].name))) for each in applied)
-        return any(map(single.shows, asked))
+        return any(map(self.spelling_only(operator.name, text).shows, asked))
 
     def instead_of_gradient(self, operator: Operator, text: str, kinds: Sequence[str]) -> str:
         """Return the description of the first finding without a gradient, or an empty string."""
         findings = self._gradients(operator, text, kinds)
-        return next((each.evidence.message() for each in findings if each.evidence and each.outcome in WITHOUT), "")
+        return next((each.message for each in findings if each.message and each.outcome in WITHOUT), "")
 
     def _gradients(self, operator: Operator, text: str, kinds: Sequence[str]) -> Iterator[Finding]:
-        single = self.with_spellings({**self.operators, operator.name: text})
-        return map(single.finding, small_fixed_cases(operator, kinds, self))
+        return map(self.spelling_only(operator.name, text).finding, small_fixed_cases(operator, kinds, self))
 
     def holds(self, claim: Claim) -> bool | None:
         """Return True if the library shows all scenarios of a claim that it can run, and None if it can run none."""
@@ -312,12 +338,12 @@ def _at_several_points(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def _values_only(scenario: Scenario) -> Scenario:
-    steps = tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply))
-    return Scenario((*steps, *(Read("value", step.name) for step in scenario.applications)))
+    return Scenario((*_forward(scenario), *(Read("value", step.name) for step in scenario.applications)))
 
 
-Seen = tuple[list[str], dict[str, list[str]]]
-"""Attributes of a tensor, and the parameters of functions that may run a backward from it."""
+def _forward(scenario: Scenario) -> list[Step]:
+    """Return the steps that make leaves and apply operators."""
+    return [step for step in scenario.steps if isinstance(step, Leaf | Apply)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +374,7 @@ class LibraryModules:
 
     def refuse_what_is_empty(self, started: StartedLibrary) -> None:
         """Raise UserError if no module has a public member but there are submodules, and suggest these."""
-        listed = {module: _listed(started, module) for module in self.modules}
+        listed = {module: started.listed(module) for module in self.modules}
         beneath = [f"{module}.{name}" for module, (_, names) in listed.items() for name in names if name[0] != "_"]
         if beneath and not any(_public(members, "class", "function", "attribute") for members, _ in listed.values()):
             named = " ".join([*self.modules, beneath[0]])
@@ -362,23 +388,6 @@ class LibraryModules:
         owned = {module: KNOWN["own"].format(packages=sorted(packages), module=module) for module in beneath}
         members = started.members(list(owned.values()), ["__name__"])
         return tuple(dict.fromkeys([*self.modules, *(m for m, owner in owned.items() if members.get(owner))]))
-
-
-def classes(started: StartedLibrary, modules: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Return the names of the first public classes of each module."""
-    return {module: _public(_listed(started, module)[0], "class")[: CHOICE["most_classes"]] for module in modules}
-
-
-def inspected(started: StartedLibrary, modules: Sequence[str]) -> Seen:
-    """Return the attributes of a tensor, and the functions that may run a backward from it, with their parameters."""
-    owners = {"{output}": _listed(started, started.instance)[0], **{m: _listed(started, m)[0] for m in modules}}
-    called = {
-        f"{owner}.{name}": names or KNOWN["retaining"]
-        for owner, members in owners.items()
-        for name, kind, names in members
-        if kind == "function" and any(part in name for part in KNOWN["parts_of_names"])
-    }
-    return _public(owners["{output}"], "attribute"), called
 
 
 def _module_of(path: Path) -> tuple[str, str]:
@@ -396,14 +405,6 @@ def _module_of(path: Path) -> tuple[str, str]:
     called = re.sub(r"^(?=\d)|[^\w.]", "_", module)
     search = "" if folder == Path.cwd() else f"import sys\nsys.path.insert(0, {str(folder)!r})\n"
     return called, search + (f"import {module}" if called == module else f"{called} = __import__({module!r})")
-
-
-def _listed(started: StartedLibrary, owner: str) -> tuple[list[tuple[str, str, list[str]]], list[str]]:
-    """Return the members of a module or tensor, with kinds and parameters, and its submodules; none after an error."""
-    with suppress(RaisedError, EndingError):
-        members, beneath = Library(started).run(KNOWN["listing"].format(owner=owner), timed=False)[0].data
-        return members, beneath
-    return [], []
 
 
 def _public(members: Sequence[tuple[str, str, list[str]]], *kinds: str) -> list[str]:

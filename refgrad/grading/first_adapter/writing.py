@@ -64,8 +64,7 @@ def _alike(chosen: Chosen, known: Spellings) -> tuple[list[str], list[str]]:
 
 def _named(chosen: Chosen, modules: Sequence[str]) -> Spellings:
     """Return the spellings of the operators that modules name as the table does."""
-    plain = chosen.started.knowing(operators={}, aliases={}, alike=tuple(modules), unlike=frozenset())
-    return plain.spellings
+    return chosen.started.knowing(operators={}, aliases={}, alike=tuple(modules), unlike=frozenset()).spellings
 
 
 def _head(heads: Mapping[str, Any], adapter: AnyAdapter) -> Iterator[str]:

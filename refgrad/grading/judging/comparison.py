@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from refgrad.oracles.judgement import ALLOWANCE, last_place
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Scenario, ZeroGrad
 from refgrad.scenario.formats import FORMATS, Format
 
+Predictions: TypeAlias = tuple[Prediction, ...]
+Observations: TypeAlias = tuple[Observation, ...]
 _Contributions = tuple[tuple[str, Constant | None], ...]
 _Read = tuple[int, Gradient, npt.NDArray[np.float64]]
 """Number of a step that read a gradient, the expected gradient, and the observed one."""
@@ -50,9 +53,8 @@ class Due:
         """The truth at the precision that settles it."""
         if isinstance(self.prediction, ExpectedValue):
             return self.oracle.narrowest_value(self.prediction.lowered)
-        return self.oracle.narrowest_gradient(
-            self.prediction.leaf, self.prediction.contributions, forward=self.is_forward
-        )
+        leaf, contributions = self.prediction.leaf, self.prediction.contributions
+        return self.oracle.narrowest_gradient(leaf, contributions, forward=self.is_forward)
 
     @property
     def is_forward(self) -> bool:
@@ -279,9 +281,7 @@ def undefined_for(due: Due) -> str | None:
     return next(filter(None, (oracles.undefined_between(oracle, leaf, {step.output}) for leaf in step.leaves)), None)
 
 
-def uncoupled(
-    predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], oracle: CertifiedOracle
-) -> Finding | None:
+def uncoupled(predictions: Predictions, observations: Observations, oracle: CertifiedOracle) -> Finding | None:
     """Return the finding for inconsistent subgradients, which are legal one by one but not together, or None.
 
     Scenarios with recorded gradients, hooks or retained gradients are not checked.
@@ -308,9 +308,7 @@ def uncoupled(
     return None
 
 
-def _moments(
-    predictions: tuple[Prediction, ...], observations: tuple[Observation, ...], scenario: Scenario
-) -> Iterator[list[_Read]]:
+def _moments(predictions: Predictions, observations: Observations, scenario: Scenario) -> Iterator[list[_Read]]:
     """Yield the gradients that were read between two steps that change any gradient."""
     moment: list[_Read] = []
     for number, (step, prediction, seen) in enumerate(zip(scenario.steps, predictions, observations, strict=True), 1):

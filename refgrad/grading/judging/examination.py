@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from refgrad import facts, lifecycle
-from refgrad.grading.checks.settings import NUMBERS
-from refgrad.grading.judging.comparison import Due, compare_array, uncoupled
+from refgrad.grading.judging.comparison import Due, Observations, Predictions, compare_array, uncoupled
 from refgrad.grading.judging.verdict import Finding, worst
+from refgrad.grading.settings import NUMBERS
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation, Raised
@@ -49,8 +49,7 @@ def in_float64(oracle: CertifiedOracle, leaf: str, outputs: Iterable[str]) -> Ce
         return oracle
     if not all(_stays(oracle, output) for output in outputs):
         return oracle
-    widened = with_values(oracle.original.steps, lambda leaf: _widened(leaf.value))
-    return CertifiedOracle(Scenario(widened))
+    return CertifiedOracle(Scenario(with_values(oracle.original.steps, lambda leaf: _widened(leaf.value))))
 
 
 def _stays(oracle: CertifiedOracle, name: str) -> bool:
@@ -111,12 +110,9 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
     lowered = lifecycle.lower(held, engine.adapter.policy)
     oracle = CertifiedOracle(lowered.scenario, engine.adapter.dtype)
     predictions, observations = lowered.predictions, observe(scenario, engine, seeds=seeds)
-    changed = (
-        Finding("wrong", facts.Written(change=each.changed[0]), n)
-        for n, each in enumerate(observations, 1)
-        if each.changed
-    )
-    finding = (seeds and next(changed, None)) or confront(predictions, observations, oracle, engine.adapter)
+    if seeds and (step := next((n for n, each in enumerate(observations, 1) if each.changed), 0)):
+        return Finding("wrong", facts.Written(change=observations[step - 1].changed[0]), step)
+    finding = confront(predictions, observations, oracle, engine.adapter)
     coarser = sorted(scenario.operators & engine.adapter.coarser.keys())
     if not isinstance(finding.fact, facts.Entry) or not finding.failed:
         return finding
@@ -127,10 +123,10 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
         is_right = narrow.outcome in {"passed", "convention"}
         return Finding("inaccurate", replace(finding.fact, remark="float32"), finding.step) if is_right else finding
     dtype = min((engine.adapter.coarser[name] for name in coarser), key=lambda name: FORMATS[name].bits)
-    if confront(predictions, observations, CertifiedOracle(lowered.scenario, dtype), engine.adapter).failed:
-        return finding
+    narrow = confront(predictions, observations, CertifiedOracle(lowered.scenario, dtype), engine.adapter)
     reason = f"the engine computes {' and '.join(coarser)} in {dtype} by design"
-    return Finding("convention", replace(finding.fact, remark="coarser", reason=reason), finding.step)
+    fact = replace(finding.fact, remark="coarser", reason=reason)
+    return finding if narrow.failed else Finding("convention", fact, finding.step)
 
 
 def _as_held(scenario: Scenario, adapter: AnyAdapter) -> Scenario:
@@ -153,10 +149,7 @@ def refuses(scenario: Scenario, engine: Engine) -> bool:
 
 
 def confront(
-    predictions: tuple[lifecycle.Prediction, ...],
-    observations: tuple[Observation, ...],
-    oracle: CertifiedOracle,
-    adapter: AnyAdapter,
+    predictions: Predictions, observations: Observations, oracle: CertifiedOracle, adapter: AnyAdapter
 ) -> Finding:
     """Return the worst finding of an engine's observations, compared with the predictions and the truth."""
     # a scenario in which tensors change is rewritten before it is judged
@@ -247,9 +240,7 @@ def _is_outside(oracle: CertifiedOracle, number: int) -> bool:
     return any(bool(np.any((value < low) | (value > high))) for value, (low, high) in zip(values, spans, strict=True))
 
 
-def _explained(
-    finding: Finding, predictions: tuple[lifecycle.Prediction, ...], observations: tuple[Observation, ...]
-) -> Finding:
+def _explained(finding: Finding, predictions: Predictions, observations: Observations) -> Finding:
     """Add to the finding of a missing gradient the first earlier step that may fail and raised an error, if any."""
     if not isinstance(finding.fact, facts.Absent):
         return finding
@@ -304,8 +295,7 @@ def _compare_error(kinds: tuple[lifecycle.ErrorKind, ...], observation: Observat
         return Finding("wrong", facts.Silence(due=kinds))
     if error.is_exhaustion:
         return _of_error(error, may_fail=False)
-    patterns = [adapter.errors.get(kind) for kind in kinds]
-    required = tuple(pattern for pattern in patterns if pattern)
+    required = tuple(filter(None, map(adapter.errors.get, kinds)))
     if len(required) < len(kinds) or any(re.search(pattern, error.text) for pattern in required):
         return Finding("passed")
     return Finding("unexpected-error", facts.Error(error=error, due=kinds, expected=required))

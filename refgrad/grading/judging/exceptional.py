@@ -21,15 +21,15 @@ import numpy.typing as npt
 
 from refgrad.facts import Entry, Error, Subject
 from refgrad.generation import Place
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.comparison import Due, compare_array
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
+from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
-from refgrad.native.observation import Observation
+from refgrad.native.observation import Array, Observation
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.certified.certified import Certified
@@ -56,10 +56,9 @@ class Dependence:
     place: Place
     adapter: AnyAdapter
 
-    @cached_property
-    def oracle(self) -> CertifiedOracle:
-        """Certified oracle of the scenario with the ordinary number."""
-        return self._oracle(self.place.number)
+    def oracle(self, number: float) -> CertifiedOracle:
+        """Return the certified oracle of the scenario with a number at the position."""
+        return _oracle(self.place, number, self.adapter.dtype)
 
     @cached_property
     def row(self) -> Operator:
@@ -68,7 +67,7 @@ class Dependence:
 
     def due(self, read: Expectation) -> Due:
         """Return the expected result with the ordinary number."""
-        return Due(self.oracle, read, self.adapter)
+        return Due(self.oracle(self.place.number), read, self.adapter)
 
     def is_free(self, read: Expectation) -> Mask:
         """Return the mask of result entries that do not depend on the entry.
@@ -84,7 +83,7 @@ class Dependence:
         The derivative with respect to the entry itself is left out.
         """
         is_own = isinstance(read, Gradient) and read.leaf == self.place.leaf
-        return _finite(self._certified(self._of_nan, read)) & ~(self._is_same_entry(read) & is_own)
+        return _finite(self._certified(math.nan, read)) & ~(self._is_same_entry(read) & is_own)
 
     def may_move(self, read: Expectation) -> Mask:
         """Return the mask of result entries that NaN reaches in the oracle or, for a value, in float64."""
@@ -105,7 +104,7 @@ class Dependence:
         A value is NaN, too, where evaluation in float64 does not agree with it.
         """
         plain = self._plain(value, number)
-        truth = self._certified(self._oracle(number), value).midpoint
+        truth = self._certified(number, value).midpoint
         is_itself = truth == number
         if is_itself.any() and not self.row.elementwise:
             is_itself &= self._is_handed_on(value)
@@ -126,39 +125,28 @@ class Dependence:
         if np.isnan(plain).all():
             return plain
         moving = self.moves(read) | self._is_same_entry(read)
-        towards = [self._certified(self._oracle(math.copysign(far, number)), read) for far in TOWARDS_INFINITY]
+        towards = [self._certified(math.copysign(far, number), read) for far in TOWARDS_INFINITY]
         return np.where(_approached(towards, plain) & moving, plain, math.nan)
 
     def _is_handed_on(self, value: ExpectedValue) -> Mask:
         """Return the mask of result entries that equal the entry, whichever number it holds."""
-        balls = (self._certified(oracle, value).midpoint == number for number, oracle in self._replaced.items())
-        mask: Mask = np.all(list(balls), axis=0)
+        mask: Mask = np.all([self._certified(each, value).midpoint == each for each in self._numbers], axis=0)
         return mask
 
     @cached_property
-    def _of_nan(self) -> CertifiedOracle:
-        return self._oracle(math.nan)
-
-    @cached_property
-    def _replaced(self) -> dict[float, CertifiedOracle]:
+    def _numbers(self) -> tuple[float, ...]:
+        """The probed numbers: the ordinary one, one near it, and others beyond all other numbers of the operands."""
         number, others = self.place.number, self.place.others
         low, high = float(others.min(initial=number)), float(others.max(initial=number))
-        numbers = (
-            number * PROBES["near"],
-            *(high + step for step in PROBES["apart"]),
-            *(low - step for step in PROBES["apart"]),
-        )
-        return {number: self.oracle, **{each: self._oracle(each) for each in numbers}}
+        apart = [end for step in PROBES["apart"] for end in (high + step, low - step)]
+        return tuple(dict.fromkeys((number, number * PROBES["near"], *apart)))
 
     @cached_property
     def _step(self) -> Apply:
         return self.place.base.applications[0]
 
-    def _oracle(self, number: float) -> CertifiedOracle:
-        return CertifiedOracle(self.place.holding(number), self.adapter.dtype)
-
-    def _certified(self, oracle: CertifiedOracle, read: Expectation) -> Certified:
-        return Due(oracle, read, self.adapter).certified()
+    def _certified(self, number: float, read: Expectation) -> Certified:
+        return Due(self.oracle(number), read, self.adapter).certified()
 
     @cached_property
     def _masks(self) -> dict[Expectation, tuple[Mask, Mask]]:
@@ -167,7 +155,7 @@ class Dependence:
     def _differ(self, read: Expectation) -> tuple[Mask, Mask]:
         """Return the masks of entries that differ for at least two, and for every two, of the probed numbers."""
         if read not in self._masks:
-            self._masks[read] = _differing([self._certified(oracle, read) for oracle in self._replaced.values()])
+            self._masks[read] = _differing([self._certified(each, read) for each in self._numbers])
         return self._masks[read]
 
     def _plain(self, value: ExpectedValue, number: float) -> Numbers:
@@ -197,6 +185,11 @@ class Dependence:
         if isinstance(read, Gradient) and mask.shape == leaf.value.shape:
             mask.flat[self.place.entry] = True
         return mask
+
+
+@lru_cache(maxsize=64)
+def _oracle(place: Place, number: float, dtype: str) -> CertifiedOracle:
+    return CertifiedOracle(place.holding(number), dtype)
 
 
 @cache
@@ -258,7 +251,7 @@ def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes:
 
 def examine_limits(place: Place, number: float, engine: Engine) -> Finding:
     """Return the worst finding of the values and derivatives that have a limit as the number becomes infinite."""
-    return _examined(place, number, engine, _judged_by_limit)
+    return _examined(place, number, engine, _by_limit)
 
 
 def _is_subnormal(number: float) -> bool:
@@ -280,7 +273,7 @@ def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Fi
     predictions, observations = lower(scenario, engine.adapter.policy).predictions, observe(scenario, engine)
     dependence = _dependence(place, engine.adapter)
     if any(each.ending is not None for each in observations):
-        return confront(predictions, observations, dependence.oracle, engine.adapter)
+        return confront(predictions, observations, dependence.oracle(place.number), engine.adapter)
     error = next((each.error for each in observations if each.error is not None), None)
     if error is not None:
         return Finding("inconclusive", Error(error=error, excuse="valueless"))
@@ -321,9 +314,7 @@ def _judged(dependence: Dependence, number: float, read: Expectation, subject: S
     return worst(findings)
 
 
-def _contained(
-    dependence: Dependence, read: Expectation, subject: Subject, seen: Observation, free: npt.NDArray[np.bool_]
-) -> Finding:
+def _contained(dependence: Dependence, read: Expectation, subject: Subject, seen: Observation, free: Mask) -> Finding:
     """Judge the entries in ``free`` by the truth with an ordinary number in the place; the others count as right."""
     assert seen.array is not None
     due = dependence.due(read)
@@ -332,9 +323,7 @@ def _contained(
     return compare_array(subject, replace(seen, array=array), due)
 
 
-def _propagated(
-    dependence: Dependence, read: Expectation, subject: Subject, array: npt.NDArray[Any], truth: Numbers
-) -> Finding:
+def _propagated(dependence: Dependence, read: Expectation, subject: Subject, array: Array, truth: Numbers) -> Finding:
     """Return the finding for the first entry that depends on NaN and is a number.
 
     Entries that NaN cannot reach and that have not changed are right.
@@ -350,16 +339,14 @@ def _propagated(
     return finding
 
 
-def _judged_by_limit(
-    dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation
-) -> Finding:
+def _by_limit(dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation) -> Finding:
     limits = dependence.limits(read, number)
     if seen.array is None or seen.array.shape != limits.shape or "infinity" in dependence.row.exceptional.conventions:
         return Finding("passed")
     return _as_due(subject, seen.array, limits, FLOAT64.underflow)
 
 
-def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: float, scale: float = 0.0) -> Finding:
+def _as_due(subject: Subject, array: Array, due: Numbers, least: float, scale: float = 0.0) -> Finding:
     """Return the finding for the first entry that differs from ``due`` in its leading digits. NaN matches any entry.
 
     Where 0 or a subnormal number is expected, an error that is small relative to ``scale`` is inaccurate, not wrong.
@@ -373,9 +360,7 @@ def _as_due(subject: Subject, array: npt.NDArray[Any], due: Numbers, least: floa
     return finding if finding.failed else _first(subject, array, wrong, due, scale)
 
 
-def _first(
-    subject: Subject, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], due: Numbers, scale: float = 0.0
-) -> Finding:
+def _first(subject: Subject, array: Array, wrong: Mask, due: Numbers, scale: float = 0.0) -> Finding:
     """Return the finding for the first entry in the mask ``wrong``: wrong, or inaccurate if a ``scale`` is given."""
     if not wrong.any():
         return Finding("passed")

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import period_of
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.comparison import Due
+from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
@@ -153,9 +153,8 @@ def _explained(sweep: Sweep, scenario: Scenario, rounding: Rounding) -> float:
     """
     moved = [_perturbed(scenario, FORMATS[rounding.dtype], seed) for seed in range(SCREENING["perturbations"])]
     changes = [sweep.change(Expanded(each), _contributions(scenario), _contributions(each)) for each in moved]
-    effect = (
-        math.sqrt(3 * sum(change**2 for change in changes) / SCREENING["perturbations"]) / SCREENING["perturbation"]
-    )
+    spread = math.sqrt(3 * sum(change**2 for change in changes) / SCREENING["perturbations"])
+    effect = spread / SCREENING["perturbation"]
     return ALLOWANCE * math.sqrt(2 * sweep.operations) * effect if math.isfinite(effect) else 0.0
 
 
@@ -171,14 +170,12 @@ def _perturbed(scenario: Scenario, form: Format, seed: int = 0) -> Scenario:
         if constant.dtype == "bool":
             return constant
         array = constant.to_numpy()
-        return Constant.of(
-            array * (1 + SCREENING["perturbation"] * form.unit * _direction(source, array.shape)), constant.dtype
-        )
+        noise = SCREENING["perturbation"] * form.unit * random_direction(source, array.shape)
+        return Constant.of(array * (1 + noise), constant.dtype)
 
     return with_constants(scenario, perturbed)
 
 
-def _direction(source: Random, shape: tuple[int, ...]) -> Floats:
+def random_direction(source: Random, shape: tuple[int, ...]) -> Floats:
     """Return random numbers from -1 to 1."""
-    drawn = np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4")
-    return (drawn / 2.0**31).reshape(shape)
+    return (np.frombuffer(source.randbytes(4 * math.prod(shape)), dtype="<i4") / 2.0**31).reshape(shape)

@@ -49,11 +49,6 @@ class Finding:
         return OUTCOMES.index(self.outcome), self.is_mild
 
     @property
-    def evidence(self) -> Evidence | None:
-        """The fact with its step, or None without a fact."""
-        return None if self.fact is None else Evidence(self.fact, self.step)
-
-    @property
     def message(self) -> str:
         """Description of the fact in English, empty without a fact."""
         return "" if self.fact is None else self.fact.message()
@@ -145,8 +140,7 @@ class Totals:
         """Count verdicts."""
         failed = [verdict for verdict in verdicts if verdict.failed]
         apply = sum(verdict.verdict != "unsupported" for verdict in verdicts)
-        must_failed = sum(verdict.level == "MUST" for verdict in failed)
-        return cls(apply, len(failed), must_failed, len(verdicts) - apply)
+        return cls(apply, len(failed), sum(verdict.level == "MUST" for verdict in failed), len(verdicts) - apply)
 
     @property
     def text(self) -> str:

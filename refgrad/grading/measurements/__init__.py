@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from refgrad.facts import Measured
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES
 from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.introspection import measure_graphs
 from refgrad.grading.measurements.memory import RELEASES, REPETITIONS, measure_weak_reference
-from refgrad.grading.measurements.programs import MeasuredProgram, Reading
+from refgrad.grading.measurements.programs import MeasuredProgram, Reading, unsupported
 from refgrad.grading.measurements.scale import LARGE_GRAPHS
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, HangingError, Library, RaisedError
 
@@ -38,14 +38,11 @@ PROGRAMS: Final[Mapping[str, tuple[str, Mapping[str, MeasuredProgram]]]] = Mappi
 
 def measure_programs(method: str, engine: Engine, parameters: Mapping[str, Any], settings: Settings) -> Reading:
     """Run the programs of a row, and return the worst result, without unsupported programs."""
-    library, results = Library(engine), []
-    for program in _named(method, parameters):
-        lacking = program.lacking(library)
-        results.append(
-            Reading("unsupported", f"the engine has no {lacking}")
-            if lacking
-            else program.measured(library, parameters, settings)
-        )
+    library = Library(engine)
+    results = [
+        unsupported(lacking) if (lacking := each.lacking(library)) else each.measured(library, parameters, settings)
+        for each in _named(method, parameters)
+    ]
     tried = [each for each in results if each.outcome != "unsupported"]
     worst = min(tried or results, key=lambda each: OUTCOMES.index(each.outcome))
     return worst if len(results) == 1 else replace(worst, examples=max(1, len(tried)))

@@ -11,9 +11,9 @@ from itertools import chain
 from typing import Any, Final
 
 from refgrad.facts import Error
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading
+from refgrad.grading.settings import Settings
 from refgrad.native.library import EndingError, Library, RaisedError, function
 
 
@@ -48,8 +48,7 @@ class Exercise(MeasuredProgram):
 
     def script(self, library: Library, _: Mapping[str, Any]) -> str:
         """Return the program that prints the noted numbers."""
-        text = self.text(library)
-        return library.shown(text, "\n", "for label, counts in attempt():", "    print(label, counts)")
+        return library.shown(self.text(library), "\n", "for label, counts in attempt():", "    print(label, counts)")
 
     def text(self, library: Library) -> str:
         """Return the text of ``attempt()``, which does the exercise and returns how often which number was noted."""

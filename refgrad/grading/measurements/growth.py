@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from refgrad.grading.checks.settings import NUMBERS
+from refgrad.grading.settings import NUMBERS
 
 GROWTH: Final = NUMBERS["growth"]
 
@@ -92,5 +92,4 @@ def _confirmed(run: Run, growth: Growth) -> Growth:
     rounds = [{size: run(size) for size in growth.fitted} for _ in range(2)]
     afresh = {size: min(each[size] for each in rounds) for size in growth.fitted}
     least = {size: min(t, afresh.get(size, t)) for size, t in growth.times.items()}
-    candidates = [Growth(least), Growth(growth.times | afresh)]
-    return min(candidates, key=lambda each: each.exponent or 0.0)
+    return min(Growth(least), Growth(growth.times | afresh), key=lambda each: each.exponent or 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from refgrad.facts import Died, Fact, Parents, Remark
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
-from refgrad.grading.checks.settings import NUMBERS, Settings
 from refgrad.grading.judging.verdict import Outcome
-from refgrad.grading.measurements.programs import Reading
+from refgrad.grading.measurements.programs import Reading, unsupported
+from refgrad.grading.settings import NUMBERS, Settings
 from refgrad.lifecycle import Fails, required_features
 from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter
@@ -42,7 +42,7 @@ class ExpectedNode:
     operands: tuple[str | None, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """The nodes of an engine by their names in the lifecycle model, and the operands' nodes that the model expects.
 
@@ -51,23 +51,17 @@ class Recorded:
 
     model: Model
     graph: Graph
-    nodes: dict[str, int] = field(default_factory=dict)
-    operands: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    output: str = ""
+    nodes: Mapping[str, int]
+    operands: Mapping[str, tuple[str | None, ...]]
+    output: str
 
     def reached(self) -> set[int]:
         """Return all nodes that the output leads to, itself included."""
-        start = self.nodes[self.output]
-        reached, waiting = {start}, [start]
+        reached, waiting = set[int](), {self.nodes[self.output]}
         while waiting:
-            new = {*self.graph.parents[waiting.pop()]} - reached
-            reached |= new
-            waiting += new
+            reached |= waiting
+            waiting = {parent for node in waiting for parent in self.graph.parents[node]} - reached
         return reached
-
-    def expected(self, name: str) -> list[str]:
-        """Return the names of the nodes of a node's operands, in their order."""
-        return [operand for operand in self.operands.get(name, ()) if operand is not None]
 
     def named(self, nodes: Iterable[int]) -> tuple[str, ...]:
         """Return the names of nodes, with an empty string for an unknown node."""
@@ -192,9 +186,8 @@ def recorded(model: Model, expected: Sequence[ExpectedNode], seen: Sequence[Obse
 
     Raises NoNodeError if a node is missing, and RaisedError if the traversal raises an exception.
     """
-    recorded = Recorded(model, Graph({}, ()))
     if not expected:
-        return recorded
+        return Recorded(model, Graph({}, ()), {}, {}, "")
     *observed, traversal = seen
     for node, observation in zip(expected, observed, strict=True):
         if observation.error is not None or not observation.data[0]:
@@ -203,16 +196,14 @@ def recorded(model: Model, expected: Sequence[ExpectedNode], seen: Sequence[Obse
     if traversal.error is not None:
         raise RaisedError(traversal.error)
     assert traversal.graph is not None
-    recorded.graph = traversal.graph
+    nodes: dict[str, int] = {}
     for node, observation in zip(expected, observed, strict=True):
         number = traversal.graph.named.get(node.node)
         if observation.data[1]:  # tensors are nodes: a write has made a new node of the tensor, and the old is unknown
-            recorded.nodes = {old: known for old, known in recorded.nodes.items() if known != number}
+            nodes = {old: known for old, known in nodes.items() if known != number}
         if number is not None:
-            recorded.nodes[node.node] = number
-        recorded.operands[node.node] = node.operands
-        recorded.output = node.node
-    return recorded
+            nodes[node.node] = number
+    return Recorded(model, traversal.graph, nodes, {each.node: each.operands for each in expected}, expected[-1].node)
 
 
 UNKNOWN: Final = -1
@@ -229,7 +220,7 @@ def _differing(recorded: Recorded, compared: Callable[[Sequence[int]], object]) 
     """Return the fact that a node does not lead to its operands' nodes; ``compared`` is applied to both lists."""
     for name, node in recorded.nodes.items():
         actual = recorded.graph.parents[node]
-        expected = [recorded.nodes.get(operand, UNKNOWN) for operand in recorded.expected(name)]
+        expected = [recorded.nodes.get(operand, UNKNOWN) for operand in filter(None, recorded.operands[name])]
         if UNKNOWN not in expected and compared(actual) != compared(expected):
             return Parents(node=name, seen=recorded.named(actual), expected=recorded.named(expected))
     return None
@@ -243,16 +234,14 @@ def _past(recorded: Recorded) -> Fact | None:
 
 def _how_many(recorded: Recorded) -> Fact | None:
     """Return the fact that more or fewer nodes than expected are reached, or None."""
-    expected = len(recorded.model.graph.may_reach(recorded.output))
-    count = len(recorded.reached())
+    expected, count = len(recorded.model.graph.may_reach(recorded.output)), len(recorded.reached())
     text = f"{count} nodes are reached from {recorded.output}, not {expected}"
     return None if count == expected else Remark(text=text)
 
 
 def _leaves(recorded: Recorded) -> Fact | None:
     """Return the fact that a leaf is reached unexpectedly, or is not reached although it must be, or None."""
-    graph = recorded.model.graph
-    reached = recorded.reached()
+    graph, reached = recorded.model.graph, recorded.reached()
     may, must = graph.may_reach(recorded.output), graph.must_reach(recorded.output)
     for name in graph.leaves & recorded.nodes.keys():
         is_reached = recorded.nodes[name] in reached
@@ -286,8 +275,7 @@ def _random_graph(seed: int, engine: Engine, operators: frozenset[str]) -> Scena
     profile = Profile(
         operators=operators, scalars_only=engine.adapter.scalars_only, constants=0.0, max_backwards=1, empty=0.0
     )
-    scenario = random_scenario(seed, profile)
-    return Scenario(tuple(step for step in scenario.steps if isinstance(step, Leaf | Apply)))
+    return Scenario(tuple(step for step in random_scenario(seed, profile).steps if isinstance(step, Leaf | Apply)))
 
 
 def _random_lifecycle(seed: int, engine: Engine, operators: frozenset[str]) -> Scenario:
@@ -312,12 +300,12 @@ def measure_graphs(engine: Engine, parameters: Mapping[str, Any], settings: Sett
     """Compare what an engine records of the row's graphs, and of random ones, with the lifecycle model."""
     adapter = engine.adapter
     if not isinstance(adapter, TapeAdapter) or adapter.node is None or adapter.parents is None:
-        return Reading("unsupported", "the engine has no graph")
+        return unsupported("graph")
     tried = [parse(text) for text in parameters["graphs"]]
     lacking = [Library(engine).lacks(s.operators, sorted(required_features(s) - OF_VALUES)) for s in tried]
     scenarios = [s for s, lack in zip(tried, lacking, strict=True) if not lack]
     if not scenarios:
-        return Reading("unsupported", f"the engine has no {lacking[0]}")
+        return unsupported(lacking[0])
     failing = partial(_failure_of, engine=engine, claim=parameters["claim"])
     # each time at another address in memory, on which the order of a set depends
     failures = (failing(s, keep=True) for s in scenarios for _ in range(NUMBERS["release"]["recorded"]))
@@ -361,8 +349,7 @@ def _random(
     example, result = search.counterexample, Reading("passed")
     if example is not None:
         again = filter(None, map(failing, (example.shrunk, example.scenario)))
-        once = Reading("wrong", NOT_AGAIN, reproduction(example.scenario, engine), example.scenario)
-        result = next(again, once)
+        result = next(again, Reading("wrong", NOT_AGAIN, reproduction(example.scenario, engine), example.scenario))
     return replace(result, examples=tried + search.examples)
 
 

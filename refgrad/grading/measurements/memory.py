@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from refgrad.facts import Measured
-from refgrad.grading.checks.settings import EFFORTS, NUMBERS, Settings
-from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled
+from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled, unsupported
+from refgrad.grading.settings import EFFORTS, NUMBERS, Settings
 from refgrad.native.engine import Engine
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.native.observation import Observation
@@ -41,28 +41,38 @@ class Meter:
         """Return True if memory is traced by Python, rather than read from the system."""
         return self.name == "traced"
 
-    def measuring(self, text: str) -> str:
-        """Return code that measures: what the meter needs, the functions in ``text``, and the start of tracing."""
-        start = "\n\ntracemalloc.start()\n" if self.is_traced else ""
-        return f"{self.imports}\n\n\n{self.text}\n\n{text}{start}"
-
-    def run(self, library: Library, text: str, *sizes: int) -> list[Observation]:
-        """Run code that measures, and return the observation of each call of ``attempt``, with its time."""
-        return library.run(self.measuring(text), *sizes, after="tracemalloc.stop()" if self.is_traced else "")
-
-    def results(self, library: Library, text: str, *sizes: int) -> list[Any]:
-        """Run code that measures, and return the result of each call of its function ``attempt``."""
-        return [seen.data for seen in self.run(library, text, *sizes)]
-
-    def program(self, library: Library, text: str, call: str) -> str:
-        """Return the program that evaluates ``call`` and prints what it measured."""
-        return library.shown(self.measuring(text), "", f"print({call})")
-
     @property
     def with_garbage(self) -> Meter:
         """The meter that also counts memory that the garbage collector would free."""
         imports, text = f"{self.imports}\n\ngc.disable()", self.text.replace("    gc.collect()\n", "")
         return replace(self, imports=imports, text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """Code on an engine whose memory a meter measures: the text of a function ``attempt``, with what that calls."""
+
+    library: Library
+    meter: Meter
+    text: str
+
+    @property
+    def code(self) -> str:
+        """The code with what the meter needs, and with the start of tracing."""
+        start = "\n\ntracemalloc.start()\n" if self.meter.is_traced else ""
+        return f"{self.meter.imports}\n\n\n{self.meter.text}\n\n{self.text}{start}"
+
+    def run(self, *sizes: int) -> list[Observation]:
+        """Run the code, and return the observation of each call of ``attempt``, with its time."""
+        return self.library.run(self.code, *sizes, after="tracemalloc.stop()" if self.meter.is_traced else "")
+
+    def results(self, *sizes: int) -> list[Any]:
+        """Run the code, and return the result of each call of ``attempt``."""
+        return [seen.data for seen in self.run(*sizes)]
+
+    def program(self, call: str) -> str:
+        """Return the program that evaluates ``call`` and prints what it measured, and that runs without refgrad."""
+        return self.library.shown(self.code, "", f"print({call})")
 
 
 METERS: Final = MappingProxyType({name: Meter(name, **row) for name, row in PROGRAMS["meters"].items()})
@@ -93,7 +103,7 @@ def is_traced(library: Library, operator: str) -> bool:
         forward, line, runs, least = "", f"loss = {{{operator}:x; x}}", 1, TRACED.array // 2
     text = [f"x = {{ones:{TRACED.array // 8}}}", "before = held()", line, "grown = held() - before"]
     attempt = function("attempt(_)", filled("\n".join([*text, "return grown, loss is not None"]), library))
-    results = TRACED.results(library, f"{forward}\n\n{attempt}", *range(runs))
+    results = Metered(library, TRACED, f"{forward}\n\n{attempt}").results(*range(runs))
     return bool(min(grown for grown, _ in results) > least)
 
 
@@ -121,100 +131,72 @@ class Release(MeasuredProgram):
         return "graphs that are freed" if self.frees and library.tape.policy.frees == "never" else ""
 
     def measured(self, library: Library, _: Mapping[str, Any], __: Settings) -> Reading:
-        """Measure how much of a graph's memory is left after the actions."""
-        graph = self._graph(library)
-        if graph.scalars and not graph.meter.is_traced:
-            return Reading("inconclusive", "Python does not know of the graph, which is too small to be seen otherwise")
-        return graph.judged()
-
-    def script(self, library: Library, _: Mapping[str, Any]) -> str:
-        """Return the program that measures the release."""
-        return self._graph(library).program
-
-    def _graph(self, library: Library) -> _ReleasedGraph:
-        meter = TRACED if is_traced(library, self.operator) else RESIDENT
-        steps = SIZES["scalar_steps" if library.engine.adapter.scalars_only else "steps"]
-        return _ReleasedGraph(self, library, meter if self.collected else meter.with_garbage, steps)
-
-
-RELEASES: Final = Release.rows("releases")
-"""Releases by the name that rows of behaviours use."""
-
-
-@dataclass(frozen=True, slots=True)
-class _ReleasedGraph:
-    """A graph of ``steps`` nodes, the actions on it, and the meter of memory."""
-
-    release: Release
-    library: Library
-    meter: Meter
-    steps: int
-
-    @property
-    def scalars(self) -> bool:
-        """Return True if the engine has scalars only."""
-        return self.library.engine.adapter.scalars_only
-
-    @property
-    def text(self) -> str:
-        """Text of the functions of the program."""
-        library, release = self.library, self.release
-        size = [] if self.scalars else [f"size = {self.meter.array // 8}"]
-        lines = [
-            *size,
-            *filled(PROGRAMS["before_release"], library),
-            *release.lines(library),
-            "return graph, held() - before",
-        ]
-        return forward_text(library, release.operator, self.steps) + "\n\n" + function("attempt(_=0)", lines)
-
-    @property
-    def program(self) -> str:
-        """The program in a form that runs without refgrad."""
-        return self.meter.program(self.library, self.text, "attempt()")
-
-    def judged(self) -> Reading:
-        """Run the program, and return whether too much memory is left.
+        """Measure how much of a graph's memory is left after the actions.
 
         Memory that Python knows of is either held or not, once the collector has run. Otherwise Python or the process
         may keep freed memory for reuse: the program then runs once before, and too much must be left each time. A graph
         of scalars may be small compared with what holds its gradient: memory that is left of it counts only if a longer
         graph leaves more.
         """
-        what, longer = self.release.what, SIZES["longer"]
-        graph, left = self.held()
-        if self.scalars and not self.released(graph, left):
-            _, more = replace(self, steps=longer * self.steps).held()
+        meter, what, longer = self._meter(library), self.what, SIZES["longer"]
+        scalars = library.engine.adapter.scalars_only
+        if scalars and not meter.is_traced:
+            return Reading("inconclusive", "Python does not know of the graph, which is too small to be seen otherwise")
+        released = self._released(library, meter)
+        graph, left = self._held(released)
+        if scalars and not _is_little(released, graph, left):
+            more = self._held(self._released(library, meter, longer))[1]
             left = left if 2 * more > (1 + longer) * left else 0
-        if self.released(graph, left):
+        if _is_little(released, graph, left):
             return Reading("passed", f"{what}, nothing of a graph is held any longer")
-        kept = f"{100 * left / graph:.0f} %" if self.scalars else f"{left / self.meter.array:.0f} arrays"
-        total = "scalars" if self.scalars else f"{SIZES['steps']} arrays"
+        kept = f"{100 * left / graph:.0f} %" if scalars else f"{left / meter.array:.0f} arrays"
+        total = "scalars" if scalars else f"{SIZES['steps']} arrays"
         message = f"{what}, {kept} of a graph of {total} are still held"
-        return Reading("wrong", message, self.program, fact=Measured(quantity="memory"))
+        return Reading("wrong", message, released.program("attempt()"), fact=Measured(quantity="memory"))
 
-    def held(self) -> tuple[int, int]:
+    def script(self, library: Library, _: Mapping[str, Any]) -> str:
+        """Return the program that measures the release."""
+        return self._released(library, self._meter(library)).program("attempt()")
+
+    def _meter(self, library: Library) -> Meter:
+        meter = TRACED if is_traced(library, self.operator) else RESIDENT
+        return meter if self.collected else meter.with_garbage
+
+    def _released(self, library: Library, meter: Meter, times: int = 1) -> Metered:
+        """Return the actions on a graph, or on one that is ``times`` as long."""
+        scalars = library.engine.adapter.scalars_only
+        forward = forward_text(library, self.operator, times * SIZES["scalar_steps" if scalars else "steps"])
+        lines = [] if scalars else [f"size = {meter.array // 8}"]
+        lines += [*filled(PROGRAMS["before_release"], library), *self.lines(library), "return graph, held() - before"]
+        return Metered(library, meter, forward + "\n\n" + function("attempt(_=0)", lines))
+
+    def _held(self, released: Metered) -> tuple[int, int]:
         """Return the bytes that a graph held, and the bytes that are left of it after confirmation."""
-        if self.meter.is_traced and self.release.collected:  # a meter that never counts freed memory
-            (first,) = self.meter.results(self.library, self.text, 0)
+        if released.meter.is_traced and self.collected:  # a meter that never counts freed memory
+            (first,) = released.results(0)
             return tuple(first)
-        _, (graph, left) = self.meter.results(self.library, self.text, *range(2))
-        if self.released(graph, left):
+        _, (graph, left) = released.results(*range(2))
+        if _is_little(released, graph, left):
             return graph, left
-        _, *confirmed = self.meter.results(self.library, self.text, *range(1 + SIZES["confirmations"]))
-        return tuple(next((each for each in confirmed if self.released(*each)), confirmed[-1]))
+        _, *confirmed = released.results(*range(1 + SIZES["confirmations"]))
+        return tuple(next((each for each in confirmed if _is_little(released, *each)), confirmed[-1]))
 
-    def released(self, graph: int, left: int) -> bool:
-        """Return True if little is left, relative to what the graph held or might have held."""
-        return bool(left * SIZES["share"] <= max(graph, 0 if self.scalars else SIZES["steps"] * self.meter.array))
+
+def _is_little(released: Metered, graph: int, left: int) -> bool:
+    """Return True if little is left, relative to what the graph held or might have held."""
+    least = 0 if released.library.engine.adapter.scalars_only else SIZES["steps"] * released.meter.array
+    return bool(left * SIZES["share"] <= max(graph, least))
+
+
+RELEASES: Final = Release.rows("releases")
+"""Releases by the name that rows of behaviours use."""
 
 
 def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -> Reading:
     """Check that an intermediate tensor is freed together with the output that was computed from it."""
     library = Library(engine)
-    lacking = library.lacks(("multiply",)) or ("" if library.tape else "graph of its own")
-    if lacking:
-        return Reading("unsupported", f"the engine has no {lacking}")
+    if lacking := library.lacks(("multiply",)) or ("" if library.tape else "graph of its own"):
+        return unsupported(lacking)
     text = "import gc\nimport weakref\n\n\n" + function("attempt()", filled(PROGRAMS["weak_reference"], library))
     try:
         (seen,) = library.run(text)
@@ -238,7 +220,7 @@ MOST_SECONDS: Final = EFFORTS["standard"]["seconds_of_a_program"]
 class RepeatedAction(MeasuredProgram):
     """A repeated action on the leaf ``x`` and ``function``, and the lines ``before`` all iterations."""
 
-    before: str = ""
+    before: str = "x = {ones:500}"
 
     def lacking(self, library: Library) -> str:
         """Return what an engine lacks, as a report names it, or an empty string."""
@@ -250,78 +232,52 @@ class RepeatedAction(MeasuredProgram):
         iterations = parameters["smoke" if settings.profile == "smoke" else "iterations"]
         limit = settings.effort["seconds_of_a_program"]
         meters = [TRACED] if is_traced(library, "multiply") else [TRACED, RESIDENT]
-        results = [_Repeated(self, library, iterations, meter).judged(limit) for meter in meters]
+        results = [self._judged(self._repeated(library, meter), iterations, limit) for meter in meters]
         return next((each for each in results if each.outcome != "passed"), results[-1])
 
     def script(self, library: Library, parameters: Mapping[str, Any]) -> str:
         """Return the program that repeats the action and measures memory."""
-        return _Repeated(self, library, parameters["iterations"], TRACED).program
+        return self._repeated(library, TRACED).program(_call(parameters["iterations"]))
 
+    def _repeated(self, library: Library, meter: Meter) -> Metered:
+        before, action = "\n".join(filled(self.before, library)), "\n".join(self.lines(library))
+        lines = filled(PROGRAMS["repeated"], library, before=before, action=action, rounds=str(ITERATIONS["rounds"]))
+        return Metered(library, meter, forward_text(library, "multiply", 4) + "\n\n" + function("attempt(n)", lines))
 
-REPETITIONS: Final = RepeatedAction.rows("repetitions")
-"""Repetitions by the name that rows of behaviours use."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Repeated:
-    """A repeated action, with the number of iterations, and the meter of memory."""
-
-    action: RepeatedAction
-    library: Library
-    iterations: int
-    meter: Meter
-
-    def judged(self, limit: float) -> Reading:
+    def _judged(self, repeated: Metered, iterations: int, limit: float) -> Reading:
         """Return whether memory keeps growing within a limit of seconds."""
-        meter, longer = self.meter, ITERATIONS["longer"]
-        seconds = self.seconds()
-        each = affordable(self.iterations, limit, seconds)
-        readings = self.readings(each)
+        meter, longer, warm_up = repeated.meter, ITERATIONS["longer"], ITERATIONS["warm_up"]
+
+        def readings_of(each: int) -> Sequence[int]:
+            """Return the bytes that are held after each round, after a few iterations that are not evaluated."""
+            return list(repeated.results(warm_up, each)[-1])
+
+        (seen,) = repeated.run(warm_up)
+        seconds = float(seen.seconds / warm_up)  # of one iteration of every round
+        each = affordable(iterations, limit, seconds)
+        readings = readings_of(each)
         growth = least_growth(readings, each)
-        more = max(each, affordable(self.iterations * longer, min(limit * longer, MOST_SECONDS), seconds))
+        more = max(each, affordable(iterations * longer, min(limit * longer, MOST_SECONDS), seconds))
         for _ in range(meter.confirmations):
             if not is_leak(growth, meter, each):
                 break
             each = more
-            readings = self.readings(each)
+            readings = readings_of(each)
             growth = min(growth, least_growth(readings, each))
         held = {each * number: held for number, held in enumerate(readings, 1)}
-        what, examples = f"{self.action.what}, again and again", self.iterations
+        what = f"{self.what}, again and again"
         if not is_leak(growth, meter, each):
-            return Reading("passed", f"{what}: no more is held than before", examples=examples, held=held)
+            return Reading("passed", f"{what}: no more is held than before", examples=iterations, held=held)
         fact, message = Measured(quantity="growth"), f"{what}: every iteration leaves memory behind"
-        return Reading("wrong", message, self.program, examples=examples, held=held, fact=fact)
+        return Reading("wrong", message, repeated.program(_call(iterations)), examples=iterations, held=held, fact=fact)
 
-    def readings(self, each: int) -> Sequence[int]:
-        """Return the bytes that are held after each round, after a few iterations that are not evaluated."""
-        return list(self.meter.results(self.library, self.text, ITERATIONS["warm_up"], each)[-1])
 
-    @property
-    def program(self) -> str:
-        """The program in a form that runs without refgrad."""
-        call = f"attempt({self.iterations // ITERATIONS['rounds']})"
-        return self.meter.program(self.library, self.text, call)
+def _call(iterations: int) -> str:
+    return f"attempt({iterations // ITERATIONS['rounds']})"
 
-    def seconds(self) -> float:
-        """Return the seconds that one iteration of every round takes while it is measured."""
-        (seen,) = self.meter.run(self.library, self.text, ITERATIONS["warm_up"])
-        return float(seen.seconds / ITERATIONS["warm_up"])
 
-    @property
-    def text(self) -> str:
-        """Text of the functions of the program."""
-        library, action = self.library, self.action
-        lines = [
-            *filled("x = {ones:500}", library),
-            *filled(action.before, library),
-            "readings = []",
-            f"for _ in range({ITERATIONS['rounds']}):",
-            "    for _ in range(n):",
-            *(f"        {line}" for line in action.lines(library)),
-            "    readings.append(held())",
-            "return readings",
-        ]
-        return forward_text(library, "multiply", 4) + "\n\n" + function("attempt(n)", lines)
+REPETITIONS: Final = RepeatedAction.rows("repetitions")
+"""Repetitions by the name that rows of behaviours use."""
 
 
 def affordable(iterations: int, limit: float, seconds: float) -> int:

@@ -17,9 +17,9 @@ from typing import Any, Final, Self
 
 from refgrad.documents import parsed_toml
 from refgrad.facts import Fact
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import Growth
+from refgrad.grading.settings import Settings
 from refgrad.native.library import Library
 from refgrad.native.statements import Statement
 from refgrad.operators import operator_table
@@ -46,33 +46,30 @@ class Reading:
     operators: tuple[str, ...] = ()
 
 
-def leaf(library: Library, number: str) -> str:
-    """Return the expression of a leaf that holds a number."""
-    return library.leaf(f"np.array({number})", number)
-
-
 def ones(library: Library, size: str, *, requires_grad: bool = True) -> str:
     """Return the expression of a leaf of ``size`` ones, or of the number one if the engine has scalars only."""
     array, scalar = ("np.array(1.0)", "1.0") if library.engine.adapter.scalars_only else (f"np.ones({size})", "None")
     return library.leaf(array, scalar, requires_grad=requires_grad)
 
 
-def built(library: Library) -> str:
-    """Return the line that applies ``function`` to the leaf ``x`` and records the graph."""
-    return "loss = function(x)" if library.tape else f"loss, pullback = {library.vjp('function', '[x]')}"
-
-
 CALLS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType({
-    "leaf": leaf,
+    "leaf": lambda library, number: library.leaf(f"np.array({number})", number),
     "constant": lambda library, number: library.leaf(f"np.array({number})", number, requires_grad=False),
     "ones": ones,
     "constant_ones": lambda library, size: ones(library, size, requires_grad=False),
     "retaining_backward": lambda library, output: library.backward(output, retain_graph=True),
     "one": lambda library: library.one,
-    "built": built,
+    "built": lambda lib: "loss = function(x)" if lib.tape else f"loss, pullback = {lib.vjp('function', '[x]')}",
     "polynomial": lambda library, x: library.apply("add", library.apply("multiply", x, x), x),
 })
-"""Calls by name, besides the methods of a library. The polynomial ``x * x + x`` has the derivative ``2 * x + 1``."""
+"""Calls by name, besides the methods of a library. ``built`` applies ``function`` to ``x``, and records the graph.
+
+The polynomial ``x * x + x`` has the derivative ``2 * x + 1``."""
+
+
+def unsupported(lacking: str) -> Reading:
+    """Return the result for an engine that lacks something."""
+    return Reading("unsupported", f"the engine has no {lacking}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +151,7 @@ def filled(text: str, library: Library, **names: str) -> list[str]:
     lines: list[str] = []
     for line in text.removesuffix("\n").split("\n") if text else ():
         code = line.lstrip()
-        whole = code.format_map(_Fields(library, names))
-        lines += indent(whole, line.removesuffix(code)).split("\n")
+        lines += indent(code.format_map(_Fields(library, names)), line.removesuffix(code)).split("\n")
     return lines
 
 

@@ -6,17 +6,17 @@ is rounded unless the library computes in less than float64.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
 from refgrad.facts import Error, Measured
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.growth import GROWTH, measure
 from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading, filled
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.library import Library, RaisedError, function
 from refgrad.scenario.formats import FORMATS
@@ -49,16 +49,6 @@ class LargeGraph(MeasuredProgram):
         """Return the program that times all sizes."""
         return _Sizes(self, library, self.text(library)).program(parameters["sizes"])
 
-    def value(self, n: int) -> float:
-        """Return the expected value for a size, by integer arithmetic."""
-        value: float = evaluated(self.output, n)
-        return value
-
-    def gradients(self, n: int) -> Sequence[float]:
-        """Return the expected gradients for a size, by integer arithmetic."""
-        gradients: Sequence[float] = evaluated(self.slopes, n)
-        return gradients
-
     def text(self, library: Library) -> str:
         """Return the text of ``attempt(n)``, which builds and differentiates a graph, and returns its results."""
         forward = function("function(*leaves)", [*self.lines(library), "return y"])
@@ -68,7 +58,7 @@ class LargeGraph(MeasuredProgram):
 
 
 def evaluated(expression: str, n: int) -> Any:
-    """Return the value of an expression of a row for a size."""
+    """Return the value of an expression of a row for a size, by integer arithmetic."""
     return eval(expression, {"n": n, "fibonacci": fibonacci})
 
 
@@ -162,13 +152,13 @@ class _Sizes:
         """
         (seen,) = self.library.run(self.text, size)
         value, gradients = seen.data
-        allowed = _allowed(self.graph, size, self.library.engine.adapter.dtype)
-        _compare("the value", value, self.graph.value(size), allowed)
-        expected = self.graph.gradients(size)
+        right, expected = evaluated(self.graph.output, size), evaluated(self.graph.slopes, size)
+        allowed = _allowed((right, *expected), size, self.library.engine.adapter.dtype)
+        _compare("the value", value, right, allowed)
         if gradients is None or len(gradients) != len(expected):
             raise _UnexpectedNumbersError("missing", "the gradients are missing")
-        for number, (gradient, right) in enumerate(zip(gradients, expected, strict=True), 1):
-            _compare(f"the gradient of leaf {number}", gradient, right, allowed)
+        for number, pair in enumerate(zip(gradients, expected, strict=True), 1):
+            _compare(f"the gradient of leaf {number}", *pair, allowed)
         self.reached.append(size)
         return seen.seconds
 
@@ -176,12 +166,7 @@ class _Sizes:
         """Return a program that times several sizes, or prints the numbers of a single one."""
         if len(sizes) == 1:
             return self.library.shown(self.text, "", f"print(attempt({sizes[0]}))")
-        lines = [
-            f"for n in {tuple(sizes)}:",
-            "    started = time.process_time()",
-            "    attempt(n)",
-            "    print(n, time.process_time() - started, flush=True)",
-        ]
+        lines = filled(PROGRAMS["timed_sizes"], self.library, sizes=str(tuple(sizes)))
         return self.library.shown("import time", "\n", self.text, "", *lines)
 
 
@@ -201,14 +186,14 @@ def _functional_text(graph: LargeGraph) -> str:
     return text + "return {value:y}, [{value:c} for c in cotangents]"
 
 
-def _allowed(graph: LargeGraph, size: int, dtype: str) -> float:
+def _allowed(expected: Iterable[float], size: int, dtype: str) -> float:
     """Return the relative error that rounding may cause.
 
     It is zero while the format holds all numbers, which are multiples of a half, exactly. Otherwise it is half an ulp
     for each of the n additions on a path, whose terms have the same sign.
     """
     bits = FORMATS[dtype].bits
-    largest = max(abs(number) for number in (graph.value(size), *graph.gradients(size)))
+    largest = max(map(abs, expected))
     return 0.0 if 2 * largest <= 2.0**bits else size * 2.0**-bits
 
 

@@ -18,6 +18,7 @@ from refgrad.facts import Entry
 from refgrad.facts.fact import MEMORY, SEVERITIES, Link, Severity
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.statements import Call, Function, Statement
+from refgrad.report import TABLE
 from refgrad.report.findings import Script
 from refgrad.report.severity import At, steps_of
 from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
@@ -25,12 +26,7 @@ from refgrad.scenario import Apply, Backward, Grad, Leaf, Read
 FUNCTION: Final = re.compile(r"(?:[\w{}]+\.)+(\w+)\([^()]*\)")
 """A code template that calls one function of the library, and nothing else."""
 
-BUILT_ON: Final = (
-    ("operators", "values", "leaves", "sharing", "seeds"),
-    ("accumulation",),
-    ("retain_graph", "shapes", "rewrites", "graphs", "edges"),
-    ("dtypes", "errors", "higher_order", "second_order", "hooks", "in_place", "modes", "lifecycles"),
-)
+BUILT_ON: Final[Sequence[Sequence[str]]] = TABLE["chapters"]["built_on"]
 """Chapters that others build on, the foundations first: where these fail, others are likely to."""
 
 
@@ -65,8 +61,7 @@ def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]
 
     ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
     """
-    found = [_cause(group, verdicts) for group in _groups(failed)]
-    return sorted(found, key=_order)
+    return sorted((_cause(group, verdicts) for group in _groups(failed)), key=_order)
 
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:

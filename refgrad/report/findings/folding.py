@@ -38,93 +38,68 @@ DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
 class Folding(ast.NodeTransformer):
     """Decides conditions, and leaves out arguments that say what a call does anyway."""
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Take the branch that a decided condition takes."""
-        holds = truth(self.visit(node.test))
-        return self.generic_visit(node) if holds is None else self.visit(node.body if holds else node.orelse)
+    def visit(self, node: ast.AST) -> Any:
+        """Return a node with its parts folded: of a decided condition, the branch that it takes."""
+        holds = truth(self.visit(node.test)) if isinstance(node, ast.IfExp) else None
+        if isinstance(node, ast.IfExp) and holds is not None:
+            return self.visit(node.body if holds else node.orelse)
+        return _folded(self.generic_visit(node))
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Return an expression where a function names it only to return it."""
-        self.generic_visit(node)
-        match node.body[-2:]:
-            case [ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=ast.Name(id=returned))]:
-                if name == returned:
-                    node.body[-2:] = [ast.Return(value)]
-        return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """Write ``x = y`` for ``[x] = [y]``."""
-        self.generic_visit(node)
-        match node:
-            case ast.Assign(targets=[ast.List(elts=[target])], value=ast.List(elts=[value])):
-                return ast.Assign([target], value, lineno=node.lineno)
-        return node
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Write ``y`` for ``[y][0]``."""
-        self.generic_visit(node)
-        match node:
-            case ast.Subscript(value=ast.List(elts=[value]), slice=ast.Constant(value=0)):
-                return value
-        return node
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Write ``x[i] = y`` for ``x.__setitem__(i, y)``, also where a helper is told to do it."""
-        self.generic_visit(node)
-        call = node.value
-        if isinstance(call, ast.Call) and len(call.args) == 2 and isinstance(call.args[1], ast.Lambda):  # noqa: PLR2004
-            inner, parameters = call.args[1].body, call.args[1].args.args
-            same = isinstance(call.args[0], ast.Name) and [each.arg for each in parameters] == ["x"]
-            call = Filling({"x": call.args[0]}).visit(inner) if same else call
-        match call:
-            case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), value]):
-                if name.isidentifier():
-                    return ast.Assign([ast.Attribute(target, name, ast.Store())], value, lineno=node.lineno)
-            case ast.Call(
-                func=ast.Attribute(value=target, attr="__setitem__"), args=[ast.Tuple(elts=[index]) | index, value]
-            ):
-                return ast.Assign([ast.Subscript(target, index, ast.Store())], value, lineno=node.lineno)
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Return the dtype of an array of NumPy that stands in the program."""
-        self.generic_visit(node)
-        if node.attr == "dtype" and _is_of_floats(node.value):
+def _folded(node: ast.AST) -> ast.AST:  # noqa: PLR0911 (one return for each rule)
+    """Return a shorter node that does the same, whose parts are folded already."""
+    match node:
+        case ast.FunctionDef(body=[*_, ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=result)]):
+            if isinstance(result, ast.Name) and result.id == name:  # it is named only to return it
+                node.body[-2:] = [ast.Return(value)]
+        case ast.Assign(targets=[ast.List(elts=[target])], value=ast.List(elts=[value])):  # [x] = [y]
+            return ast.Assign([target], value, lineno=node.lineno)
+        case ast.Subscript(value=ast.List(elts=[value]), slice=ast.Constant(value=0)):  # [y][0]
+            return value
+        case ast.Expr(value=ast.Call() as call):
+            return _assignment(call, node)
+        case ast.Attribute(value=array, attr="dtype") if _is_of_floats(array):
             return ast.Attribute(ast.Name("np", ast.Load()), "float64", ast.Load())
-        return node
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Constant(value=value)):
+            return ast.Constant(not value)
+        case ast.BoolOp(op=op, values=[ast.Constant(value=value) as first, *rest]):
+            decides = bool(value) == isinstance(op, ast.Or)
+            return first if decides else rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
+        case ast.Call():
+            return _shorter_call(node)
+    return node
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """Decide ``not True``."""
-        self.generic_visit(node)
-        if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.Constant):
-            return ast.Constant(not node.operand.value)
-        return node
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """Leave out the first part of a condition where it decides nothing, and the rest where it decides all."""
-        self.generic_visit(node)
-        match node.values[0]:
-            case ast.Constant(value=value):
-                decides = bool(value) == isinstance(node.op, ast.Or)
-                rest = node.values[1:]
-                return node.values[0] if decides else rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
-        return node
+def _assignment(call: ast.Call, node: ast.Expr) -> ast.stmt:
+    """Return ``x[i] = y`` for ``x.__setitem__(i, y)``, also where a helper does it, or the statement as it is."""
+    match call.args:
+        case [ast.Name() as changed, ast.Lambda(args=ast.arguments(args=[ast.arg(arg="x")]), body=body)]:
+            call = Filling({"x": changed}).visit(body)
+    match call:
+        case ast.Call(func=ast.Name(id="setattr"), args=[target, ast.Constant(value=str(name)), value]):
+            if name.isidentifier():
+                return ast.Assign([ast.Attribute(target, name, ast.Store())], value, lineno=node.lineno)
+        case ast.Call(
+            func=ast.Attribute(value=target, attr="__setitem__"), args=[ast.Tuple(elts=[index]) | index, value]
+        ):
+            return ast.Assign([ast.Subscript(target, index, ast.Store())], value, lineno=node.lineno)
+    return node
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Leave out defaults, and an array around the list that a tensor is made of."""
-        self.generic_visit(node)
-        node.args = [part for each in node.args for part in _unpacked(each)]
-        name, function = last_name(node.func), ast.unparse(node.func)
-        defaults = DEFAULTS.get(name, {})
-        node.keywords = [
-            each for each in node.keywords
-            if not (isinstance(each.value, ast.Constant) and each.value.value is defaults.get(str(each.arg), defaults))
-        ]  # fmt: skip
-        typed = any(each.arg == "dtype" for each in node.keywords)
-        listed = function in OF_LISTS or (typed and function in OF_TYPED)
-        if node.args and (listed or (name == "tensor" and isinstance(node.func, ast.Attribute))):
-            node.args[0] = _list_of(node.args[0], typed=typed)
-        return _known_call(node, name)
+
+def _shorter_call(node: ast.Call) -> ast.expr:
+    """Leave out defaults, and an array around the list that a tensor is made of."""
+    node.args = [part for each in node.args for part in _unpacked(each)]
+    name, function = last_name(node.func), ast.unparse(node.func)
+    defaults = DEFAULTS.get(name, {})
+    node.keywords = [
+        each for each in node.keywords
+        if not (isinstance(each.value, ast.Constant) and each.value.value is defaults.get(str(each.arg), defaults))
+    ]  # fmt: skip
+    typed = any(each.arg == "dtype" for each in node.keywords)
+    listed = function in OF_LISTS or (typed and function in OF_TYPED)
+    if node.args and (listed or (name == "tensor" and isinstance(node.func, ast.Attribute))):
+        node.args[0] = _list_of(node.args[0], typed=typed)
+    return _known_call(node, name)
 
 
 def _known_call(node: ast.Call, name: str) -> ast.expr:

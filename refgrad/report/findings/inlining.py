@@ -11,8 +11,9 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from refgrad.grading.checks.isolation import fresh_name
 from refgrad.report.findings.folding import Folding, truth
-from refgrad.report.findings.trees import IMPORTS, Filling, Piece, fresh_name, mentions, names_in
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, mentions, names_in
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
 SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)

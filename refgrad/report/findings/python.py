@@ -8,13 +8,14 @@ from itertools import takewhile
 from typing import Final
 
 from refgrad.facts import Died, Error, Measured, Silence
-from refgrad.facts.assertion import ProgramEnd, quoted
+from refgrad.facts.assertion import ProgramEnd
 from refgrad.facts.behaviour import reasons
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.growth import GROWTH
 from refgrad.grading.measurements.memory import RESIDENT, SIZES, TRACED
 from refgrad.native.statements import Call, Code, Show
+from refgrad.report import TABLE
 from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.languages import Printed
 from refgrad.report.findings.tidying import tidied
@@ -29,6 +30,9 @@ COPIES: Final = frozenset({"as_numpy", "asarray", "array", "numbers"})
 """Functions that make an array of NumPy of a tensor."""
 
 METHODS: Final = frozenset({"clone", "numpy"})
+
+ENDS: Final[Mapping[str, str]] = TABLE["program_ends"]
+"""Ends of programs of measurements, with an assertion, by what is measured."""
 
 
 def python_program(verdict: Verdict, setup: str, *, known: bool) -> Printed:
@@ -188,15 +192,11 @@ def measured(fact: Measured, code: Sequence[str]) -> str:
     if fact.quantity == "time":
         return _linear(code)
     number = max((number for number, line in enumerate(code) if line.startswith("print(")), default=0)
-    shown = ast.unparse(_printed(code[number])[0])
-    if fact.quantity == "tensor":
-        end = [f"got = {shown}", 'assert got is None, "the tensor is still held"']
-    elif fact.quantity == "growth":
-        end = _steady(shown, traced="tracemalloc.start()" in code)
-    else:
-        said = "of the {graph} bytes of the graph, {got} are still held"
-        end = [f"graph, got = {shown}", f"assert got * {SIZES['share']} <= graph, f{quoted(said)}"]
-    return "\n".join([*code[:number], *end]) + "\n"
+    fields = {"shown": ast.unparse(_printed(code[number])[0]), "share": SIZES["share"]}
+    if fact.quantity == "growth":  # of what stays the same in some of the rounds of a repetition
+        fields["iterations"] = int(fields["shown"].removeprefix("attempt(").removesuffix(")"))
+        fields["noise"] = (TRACED if "tracemalloc.start()" in code else RESIDENT).noise
+    return "\n".join([*code[:number], ENDS[fact.quantity].format(**fields)])
 
 
 def _printed(line: str) -> list[ast.expr]:
@@ -207,33 +207,13 @@ def _printed(line: str) -> list[ast.expr]:
     raise LookupError(f"{line!r} prints nothing")
 
 
-def _steady(shown: str, *, traced: bool) -> list[str]:
-    """Return lines that assert that memory stays the same in some of the rounds of a repetition."""
-    iterations = int(shown.removeprefix("attempt(").removesuffix(")"))
-    noise = (TRACED if traced else RESIDENT).noise
-    said = "each of {n} iterations leaves {got / n:.0f} bytes behind"
-    return [
-        f"n = {iterations}",
-        "readings = attempt(n)",
-        "got = min(after - before for before, after in zip(readings, readings[1:]))",
-        f"assert got <= {noise} * n, f{quoted(said)}",
-    ]
-
-
 def _linear(code: Sequence[str]) -> str:
     """Return a program whose loop over sizes collects times, and whose end asserts that they grow linearly."""
     number = [line.strip().startswith("print(n, ") for line in code].index(True)
-    said = "the time grows by a factor of {got:.0f} where the size grows by one of {last / first:.0f}"
-    lines = [
-        f"    seconds[n] = {ast.unparse(_printed(code[number])[1])}",
-        "",
-        "_, first, *_, last = seconds  # the first size also pays for what happens once",
-        "got = seconds[last] / seconds[first]",
-        f"assert got < (last / first) ** {GROWTH['steepest']}, f{quoted(said)}",
-    ]
-    head = list(code[:number])
+    seconds = ast.unparse(_printed(code[number])[1])
+    head, end = list(code[:number]), ENDS["time"].format(seconds=seconds, steepest=GROWTH["steepest"])
     loop = max(number for number, text in enumerate(head) if text.startswith("for "))
-    return "\n".join([*head[:loop], "seconds = {}", *head[loop:], *lines]) + "\n"
+    return "\n".join([*head[:loop], "seconds = {}", *head[loop:], end])
 
 
 def noted(lines: Sequence[str]) -> str | None:
@@ -244,10 +224,4 @@ def noted(lines: Sequence[str]) -> str | None:
     if loop not in lines or not labels:
         return None
     due = {label: number or 0.0 for label, number in max(labels, key=len).items()}
-    end = [
-        f"due = {due}",
-        loop,
-        "    for got, _ in counts:",
-        '        assert (got or 0.0) == due[label], f"{label} is {got}, but it should be {due[label]}"',
-    ]
-    return "\n".join([*lines[: lines.index(loop)], *end]) + "\n"
+    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(due=due)])

@@ -6,7 +6,7 @@ import ast
 import copy
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import Final
 
@@ -153,13 +153,9 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
 
 def _laid_out(program: Sequence[Piece]) -> str:
     """Return the text, with the imports apart and two blank lines around functions."""
-    parts: list[str] = []
-    for number, piece in enumerate(program):
-        before = program[number - 1].node if number else None
-        if before is not None:
-            parts.append("\n" * _blanks(before, piece.node))
-        parts.append(piece.text + (f"  # {piece.remark}" if piece.remark else "") + "\n")
-    return "".join(parts)
+    blanks = [0, *(_blanks(before.node, after.node) for before, after in pairwise(program))]
+    lines = [piece.text + (f"  # {piece.remark}" if piece.remark else "") for piece in program]
+    return "".join("\n" * count + line + "\n" for count, line in zip(blanks, lines, strict=False))
 
 
 def _blanks(before: ast.stmt, after: ast.stmt) -> int:

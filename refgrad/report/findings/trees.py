@@ -7,28 +7,11 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from string import Formatter
 from typing import Any, Final
 
+from refgrad.native import statements
 from refgrad.native.languages import Python
-from refgrad.native.statements import (
-    Argument,
-    Attempt,
-    Call,
-    Code,
-    Delete,
-    Enter,
-    Function,
-    Lambda,
-    Leave,
-    Name,
-    Names,
-    Show,
-    Statement,
-    Value,
-    Walk,
-)
 from refgrad.report import CHARACTERS
 from refgrad.scenario import Constant
 
@@ -105,13 +88,6 @@ def assigned_in(body: Sequence[ast.stmt]) -> set[str]:
     return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
 
 
-def fresh_name(name: str, taken: set[str]) -> str:
-    """Return a name that stands for nothing else, from now on for this."""
-    names = (name if number == 1 else f"{name}_{number}" for number in count(1))
-    taken.add(found := next(each for each in names if each not in taken))
-    return found
-
-
 class Filling(ast.NodeTransformer):
     """Replaces names by expressions, and bound names by other names."""
 
@@ -130,24 +106,24 @@ FIELD: Final = "field_of_template_{}"
 """Name that stands for a field while a template is parsed."""
 
 
-def program_of(statements: Sequence[Statement]) -> list[Piece]:
+def program_of(program: Sequence[statements.Statement]) -> list[Piece]:
     """Return the statements of a program as trees, those of a region nested in it."""
-    return _block(list(statements), 0)[0]
+    return _block(program, 0)[0]
 
 
-def _block(statements: Sequence[Statement], at: int) -> tuple[list[Piece], int]:
+def _block(program: Sequence[statements.Statement], at: int) -> tuple[list[Piece], int]:
     """Return the trees up to the end of a region, and the index of that end."""
     found: list[Piece] = []
-    while at < len(statements):
-        statement = statements[at]
+    while at < len(program):
+        statement = program[at]
         match statement:
-            case Enter(region=region):
-                inner, at = _block(statements, at + 1)
-                ends = statements[at] if at < len(statements) else Leave()
+            case statements.Enter(region=region):
+                inner, at = _block(program, at + 1)
+                ends = program[at] if at < len(program) else statements.Leave()
                 found.append(_region(region, [each.node for each in inner], ends))
-            case Leave():
+            case statements.Leave():
                 return found, at
-            case Code(text=text):
+            case statements.Code(text=text):
                 found += pieces(text)
             case _:
                 found += [Piece.new(node) for node in nodes_of(statement)]
@@ -155,9 +131,9 @@ def _block(statements: Sequence[Statement], at: int) -> tuple[list[Piece], int]:
     return found, at
 
 
-def _region(region: Call, inner: list[ast.stmt], end: Statement) -> Piece:
+def _region(region: statements.Call, inner: list[ast.stmt], end: statements.Statement) -> Piece:
     target = ast.Name(region.targets[0], ast.Store()) if region.targets else None
-    by_error = isinstance(end, Leave) and end.by_error
+    by_error = isinstance(end, statements.Leave) and end.by_error
     error = ast.Raise(ast.Call(ast.Name("KeyError", ast.Load()), [ast.Constant("left by error")], []))
     body = [*inner, error] if by_error else inner or [ast.Pass()]
     node: ast.stmt = ast.With([ast.withitem(called(region), target)], body)
@@ -168,26 +144,26 @@ def _tried(body: list[ast.stmt], error: str) -> ast.Try:
     return ast.Try(body, [ast.ExceptHandler(ast.Name(error, ast.Load()), None, [ast.Pass()])], [], [])
 
 
-def nodes_of(statement: Statement) -> Iterator[ast.stmt]:
+def nodes_of(statement: statements.Statement) -> Iterator[ast.stmt]:
     """Yield the trees of a statement that is no region."""
     match statement:
-        case Call():
+        case statements.Call():
             yield _assigned(statement)
-        case Show(call=call):
+        case statements.Show(call=call):
             yield printed(called(call))
-        case Function(name=name, parameters=parameters, body=body, result=result):
+        case statements.Function(name=name, parameters=parameters, body=body, result=result):
             inner = [node for each in body for node in nodes_of(each)]
             arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
             yield ast.FunctionDef(name, arguments, [*inner, ast.Return(ast.Name(result, ast.Load()))], [])
-        case Delete(name=name):
+        case statements.Delete(name=name):
             yield ast.Delete([ast.Name(name, ast.Del())])
-        case Attempt(body=body):
+        case statements.Attempt(body=body):
             yield _tried([node for each in body for node in nodes_of(each)], "Exception")
-        case Walk(nodes=nodes):
+        case statements.Walk(nodes=nodes):
             names: list[ast.expr | None] = [ast.Constant(name) for name in nodes]
             table = ast.Dict(names, [ast.Name(variable, ast.Load()) for variable in nodes.values()])
             yield ast.Assign([ast.Name("nodes", ast.Store())], table, lineno=0)
-            yield _assigned(Call("{{id(node): name for name, node in nodes.items()}}", {}, ("names",)))
+            yield _assigned(statements.Call("{{id(node): name for name, node in nodes.items()}}", {}, ("names",)))
         case _:
             raise ValueError(f"{type(statement).__name__} is no statement here")
 
@@ -197,7 +173,7 @@ def printed(*shown: ast.expr) -> ast.stmt:
     return ast.Expr(ast.Call(ast.Name("print", ast.Load()), list(shown), []))
 
 
-def _assigned(call: Call) -> ast.stmt:
+def _assigned(call: statements.Call) -> ast.stmt:
     names: list[ast.expr] = [ast.Name(target, ast.Store()) for target in call.targets]
     if not names:
         return ast.Expr(called(call))
@@ -205,7 +181,7 @@ def _assigned(call: Call) -> ast.stmt:
     return ast.Assign([listed if call.unpack or len(names) > 1 else names[0]], called(call), lineno=0)
 
 
-def called(call: Call, **others: ast.expr) -> ast.expr:
+def called(call: statements.Call, **others: ast.expr) -> ast.expr:
     """Return the tree of a template with its fields filled in, and with ``others`` that are trees already.
 
     Raises ValueError for what is no expression.
@@ -238,19 +214,19 @@ def _tree(text: str) -> ast.expr:
         raise ValueError(str(error)) from error
 
 
-def _argument(argument: Argument) -> ast.expr:
+def _argument(argument: statements.Argument) -> ast.expr:
     match argument:
-        case Name(name=name):
+        case statements.Name(name=name):
             return ast.Name(name, ast.Load())
-        case Names(names=names):
+        case statements.Names(names=names):
             return ast.List([ast.Name(name, ast.Load()) for name in names], ast.Load())
-        case Value(value=value):
+        case statements.Value(value=value):
             return literal(value)
         case Constant():
             return _tree(PYTHON.array(argument))
-        case Call():
+        case statements.Call():
             return called(argument)
-        case Lambda(parameters=parameters, body=body):
+        case statements.Lambda(parameters=parameters, body=body):
             arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
             return ast.Lambda(arguments, called(body))
     raise ValueError(f"{type(argument).__name__} is no argument here")

@@ -31,16 +31,8 @@ from refgrad.report.findings.causes import Cause, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder, templates
 from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
 from refgrad.report.severity import At
+from refgrad.report.site import issue
 from refgrad.report.site.documents import read_documents, shelves
-from refgrad.report.site.issue import (
-    ending_of,
-    issue_text,
-    operator_said,
-    reason_of,
-    source_of,
-    statement_of,
-    title_of,
-)
 from refgrad.report.site.pictures import drawn, graph_of, read_accuracy, read_growth
 from refgrad.report.site.tables import conventions_of, operators_of, widest_first
 
@@ -73,7 +65,7 @@ def write_site(
         writer.page("accuracy.html", "accuracy", title="Accuracy", measured=errors, usual=USUAL)
     if measured := read_growth(folder):
         curves = [(plot, drawn(plot)) for plot in measured]
-        writer.page("growth.html", "growth", title="Growth", plots=curves, statement_of=statement_of)
+        writer.page("growth.html", "growth", title="Growth", plots=curves)
     if told := histories([*map(read_folder, earlier), reports]):
         writer.page("history.html", "history", title="History", histories=told, kinds=KINDS)
     page_of = partial(writer.names.page, "document")
@@ -102,7 +94,7 @@ class _Writer:
         self.templates.globals.update(
             reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID, outcomes=OUTCOMES,
             severity_choices=[(each.replace(" ", "-"), each) for each in (*SEVERITIES_SAID, *get_args(At))],
-            engine_page=lambda report: self.names.page("engine", report.file),
+            issue=issue, engine_page=lambda report: self.names.page("engine", report.file),
             finding_page=lambda report, check: self.names.page("finding", report.file, check),
             operator_page=partial(self.names.page, "operator"), document_page=partial(self.names.page, "document"),
         )  # fmt: skip
@@ -124,12 +116,8 @@ class _Writer:
         """Add the page of a finding."""
         subject = getattr(getattr(found.verdict.fact, "subject", None), "name", "")
         file = self.names.page("finding", report.file, found.verdict.id)
-        self.page(
-            file, "finding", title=f"{report.title}: {title_of(found)}",
-            report=report, cause=cause, found=found, graph=graph_of(found.verdict.scenario, subject),
-            issue=issue_text(found), source=source_of(found.verdict), reason=reason_of(found.verdict),
-            meaning=operator_said(found.verdict), ending=ending_of(found),
-        )  # fmt: skip
+        title, graph = f"{report.title}: {issue.title_of(found)}", graph_of(found.verdict.scenario, subject)
+        self.page(file, "finding", title=title, report=report, cause=cause, found=found, graph=graph)
 
     def operator(self, name: str, reports: Sequence[Graded]) -> None:
         """Add the page of an operator: what it is, and how each engine does in each chapter."""

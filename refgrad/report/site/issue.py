@@ -12,22 +12,18 @@ from refgrad.operators import operator_table
 from refgrad.operators.table import signature
 from refgrad.report import CHARACTERS
 from refgrad.report.findings import Script, expression
+from refgrad.report.pages import markdown_templates
 
 
 def issue_text(found: Script) -> str:
     """Return a finding as Markdown: a title, the sentence, the program, what it violates, and the versions."""
-    ticks = "```"
-    program = found.program.replace(ticks, "'''").rstrip()
-    source = source_of(found.verdict)
-    because = " ".join(filter(None, [
-        found.verdict.statement, reason_of(found.verdict), operator_said(found.verdict), edge_said(found.verdict),
-        source and f"Source: {source}.",
-    ]))  # fmt: skip
-    parts = [
-        f"# {title_of(found)}", found.sentence, f"{ticks}{found.language}\n{program}\n{ticks}", found.needs, because,
-        f"Found with {found.environment}, by the check {found.verdict.id} of refgrad.",
-    ]  # fmt: skip
-    return plain_text("\n\n".join(filter(None, parts)), CHARACTERS["issue"]) + "\n"
+    verdict, source = found.verdict, source_of(found.verdict)
+    reasons = [verdict.statement, reason_of(verdict), operator_said(verdict), edge_said(verdict)]
+    because = " ".join(filter(None, [*reasons, source and f"Source: {source}."]))
+    program = found.program.replace("```", "'''").rstrip()
+    page = markdown_templates().get_template("issue.md.jinja")
+    text = page.render(found=found, title=title_of(found), program=program, because=because).removesuffix("\n")
+    return plain_text(text, CHARACTERS["issue"]) + "\n"
 
 
 def title_of(found: Script) -> str:
@@ -61,20 +57,17 @@ def ending_of(found: Script) -> str:
 
 def source_of(verdict: Verdict) -> str:
     """Return the source of the statement of a check: that of a behaviour, or of an operator's formula."""
-    row = _behaviours().get(verdict.id) or operator_table().get(verdict.operator)
-    return "" if row is None else row.source
+    return str(getattr(_behaviours().get(verdict.id) or operator_table().get(verdict.operator), "source", ""))
 
 
 def reason_of(verdict: Verdict) -> str:
     """Return the rationale of a behaviour, or no text for a check that is not a behaviour."""
-    behaviour = _behaviours().get(verdict.id)
-    return "" if behaviour is None else behaviour.rationale
+    return str(getattr(_behaviours().get(verdict.id), "rationale", ""))
 
 
 def statement_of(check: str) -> str:
     """Return the statement of a behaviour, or no text for a check that is not a behaviour."""
-    behaviour = _behaviours().get(check)
-    return "" if behaviour is None else behaviour.statement
+    return str(getattr(_behaviours().get(check), "statement", ""))
 
 
 @cache

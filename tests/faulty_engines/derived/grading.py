@@ -13,9 +13,9 @@ import pytest
 
 from refgrad.generation import find_counterexample
 from refgrad.grading import reliance, search
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding, Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter, spell
 from refgrad.native.engine import Engine
 from refgrad.scenario import Scenario

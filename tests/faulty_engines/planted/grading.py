@@ -12,8 +12,8 @@ from typing import Final
 from refgrad.engine.graph.sweep import RECORDING
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.report.document import read_report
 from tests.faulty_engines.planted.fault import Plant, PlantedFault

@@ -7,8 +7,8 @@ from collections import Counter
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviour_checks import BehaviourCheck
 from refgrad.grading.checks.families import all_checks, check_named
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.scenario import parse
 from tests.faulty_engines.fault import is_measured
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault, broken_engine

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
 from refgrad.operators import Operator
 from refgrad.scenario import parse

@@ -13,8 +13,8 @@ import pytest
 from refgrad.generation import Profile
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import check_named
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.scenario import parse

@@ -10,7 +10,7 @@ import pytest
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import RegressionError, _chapter, regressions
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import parse

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.grading.checks.behaviour_checks import ABOUT_EXPRESSIONS, ABOUT_OPERATORS
+from refgrad.grading.checks.behaviour_checks import FORMS
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.isolation import REDUCTIONS, ROLES, filled
 from refgrad.lifecycle import predict, required_features
@@ -30,7 +30,7 @@ ABOUT_SHAPES = {
 }
 """Behaviours that are about shapes or indices, which an engine of scalars has none of."""
 
-PARTICULAR = ABOUT_OPERATORS | ABOUT_EXPRESSIONS
+PARTICULAR = FORMS.keys()
 GENERAL = {b.id: b.scenarios for b in all_behaviours() if b.scenarios and b.chapter not in PARTICULAR}
 FEW = frozenset({"add", "multiply", "tanh"})
 

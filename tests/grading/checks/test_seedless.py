@@ -10,7 +10,7 @@ from refgrad.generation import random_scenario
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.isolation import without_seeds
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.lifecycle import Gradient, predict
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import start

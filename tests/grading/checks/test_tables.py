@@ -9,8 +9,8 @@ import pytest
 from refgrad.grading.checks.check import ROWS
 from refgrad.grading.checks.families import OF_OPERATORS
 from refgrad.grading.checks.graphs import GRAPHS
-from refgrad.grading.checks.settings import EFFORTS, NUMBERS, Settings
 from refgrad.grading.judging.verdict import Level
+from refgrad.grading.settings import EFFORTS, NUMBERS, Settings
 from tests.repository.sources import PACKAGE, python_files
 
 SOURCE = "".join(path.read_text(encoding="utf-8") for path in python_files(PACKAGE)).replace("'", '"')

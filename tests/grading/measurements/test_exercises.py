@@ -11,9 +11,9 @@ import pytest
 
 from refgrad.engine.graph import sweep
 from refgrad.engine.graph.sweep import RECORDING
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import METHODS, Measurement, Reading, script
 from refgrad.grading.measurements.exercises import EXERCISES
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library

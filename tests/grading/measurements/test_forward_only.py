@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, take_measurement
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Isolation, launch
 

@@ -8,9 +8,9 @@ from io import StringIO
 import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.grading.measurements.introspection import ExpectedNode, recorded
+from refgrad.grading.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter, find_adapter

@@ -11,7 +11,6 @@ import pytest
 
 from refgrad.facts import Measured
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import Reading, memory, take_measurement
 from refgrad.grading.measurements.memory import (
     RESIDENT,
@@ -23,6 +22,7 @@ from refgrad.grading.measurements.memory import (
     least_growth,
     measure_weak_reference,
 )
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
 from refgrad.native.library import Library

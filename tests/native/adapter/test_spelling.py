@@ -14,9 +14,9 @@ from refgrad.generation import forward_scenario, operator_scenario
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.isolation import without_seeds
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AdapterError, TapeAdapter
 from refgrad.native.adapter.spelling import chosen
 from refgrad.native.engine import Engine, reproduce

@@ -16,9 +16,9 @@ import pytest
 from refgrad.facts import Died, Error, Evidence, Silence
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.native.observation import Raised

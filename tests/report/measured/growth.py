@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from refgrad.documents import read_json
 from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.measurements import take_measurement
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import engine_version, find_adapter
 from refgrad.native.engine import Engine, start
 

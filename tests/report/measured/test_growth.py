@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from tests.report.measured import growth

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from refgrad.generation import LAYOUTS
-from refgrad.grading.checks.isolation import AVOIDABLE, EMPTY, isolated_applications, rare_ingredients
+from refgrad.grading.checks.isolation import EMPTY, isolated_applications, rare_ingredients
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.grading.reliance import Reliance
 from refgrad.interpreter import Float64, evaluate
@@ -32,30 +31,32 @@ def faults(verdict: Verdict) -> list[Scenario]:
 
 def is_broken(verdict: Verdict) -> bool:
     """Return True if the failures of an operator cannot be avoided where it is used."""
-    return any(not AVOIDABLE & rare_ingredients(scenario) for scenario in faults(verdict))
+    return not all(_has_empty_array(scenario) for scenario in faults(verdict))
+
+
+def _has_empty_array(scenario: Scenario) -> bool:
+    return EMPTY in rare_ingredients(scenario)
 
 
 @dataclass(frozen=True, slots=True)
 class Avoided:
-    """Ingredients that drawn scenarios avoid, and the id of the check that is the reason."""
+    """The id of the check because of which drawn scenarios have no empty arrays, or an empty string."""
 
     cause: str = ""
-    ingredients: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, verdict: Verdict) -> Avoided:
-        """Return the avoidable ingredients of the failures of a verdict."""
-        met = AVOIDABLE.intersection(chain.from_iterable(map(rare_ingredients, faults(verdict))))
-        return cls(verdict.id, met) if met else cls()
+        """Return the check if it fails for an empty array."""
+        return cls(verdict.id if any(map(_has_empty_array, faults(verdict))) else "")
 
     @property
     def fields(self) -> dict[str, float]:
-        """Fields of a profile that excludes the ingredients."""
-        return {"empty": 0.0} if EMPTY in self.ingredients else {}
+        """Fields of a profile that excludes empty arrays if they are avoided."""
+        return {"empty": 0.0} if self.cause else {}
 
     def allows(self, scenario: Scenario) -> bool:
-        """Return True if a scenario has none of the ingredients."""
-        return not self.ingredients & rare_ingredients(scenario)
+        """Return True if a scenario has none of the arrays that are avoided."""
+        return not (self.cause and _has_empty_array(scenario))
 
 
 def is_known_inaccuracy(scenario: Scenario, finding: Finding, verdicts: Iterable[Verdict]) -> bool:

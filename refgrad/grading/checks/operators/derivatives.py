@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from refgrad import generation
 from refgrad.facts import Remark
 from refgrad.generation import Dtype, Profile
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
 from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT, is_about_dtype, with_own_operands
 from refgrad.grading.checks.operators.blame import SEEING, Avoided, is_broken, is_known_inaccuracy
@@ -24,9 +25,6 @@ from refgrad.operators import Operator
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
 from refgrad.scenario.rewrite import without_tangents
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
 
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
@@ -176,8 +174,7 @@ def _weighted(check: FamilyCheck, bench: Bench) -> bool | None:
     row = check.operator
     if row.name != WEIGHT and not is_sound_twice(bench, WEIGHT):
         return False
-    is_straight = row.elementwise and not any(bending(row, name) for name in row.argument_names)
-    return True if is_straight else None
+    return True if row.elementwise and not any(bending(row, name) for name in row.argument_names) else None
 
 
 def _of_second_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
@@ -294,13 +291,12 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     offered = [dtype for dtype in had if _all_run([drawn(seed, dtype) for seed in range(TRIED_IN_DTYPE)], check, bench)]
     if not offered:
         return bench.lacks(check, *(f"{check.operator_name} in {dtype}" for dtype in had))
-    return bench.search(
-        check,
-        lambda seed: drawn(seed, offered[seed % len(offered)]),
-        bench.settings.effort["half_precision"],
-        given=(scenario for dtype in offered for scenario in fixed(dtype)),
-        cause=without.cause,
-    )
+
+    def in_turn(seed: int) -> Scenario:
+        return drawn(seed, offered[seed % len(offered)])
+
+    largest = (scenario for dtype in offered for scenario in fixed(dtype))
+    return bench.search(check, in_turn, bench.settings.effort["half_precision"], given=largest, cause=without.cause)
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:

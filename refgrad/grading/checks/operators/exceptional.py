@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from refgrad.facts import Tally
 from refgrad.generation import Place, exceptional_places, numbers_at, shrink
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.operators.derivatives import after_own_value, own_value
 from refgrad.grading.checks.operators.values import TRIED
@@ -18,9 +19,6 @@ from refgrad.grading.judging.exceptional import examine_exceptional, examine_lim
 from refgrad.grading.judging.verdict import Finding, Outcome, Verdict
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.scenario import Scenario
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +89,7 @@ class PlaceSearch:
                 return False
             if self._fails(base, self.bench.examine(base, self.check)):
                 return False
-            runnable = self.bench.reliance.runnable(base)
-            seen = self.examine(other, number) if runnable else Finding("unsupported")
+            seen = self.examine(other, number) if self.bench.reliance.runnable(base) else Finding("unsupported")
             return seen.rank == finding.rank and not self.check.explains(other.holding(number), seen, self.bench)
 
         return place.found_in(shrink(place.base, shows, TRIED["shrinks_at_a_place"])) or place

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from refgrad import generation
 from refgrad.facts import Died
 from refgrad.generation import Profile
+from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check, Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, isolated_applications, with_own_operands
 from refgrad.grading.checks.operators.blame import views_are_right
-from refgrad.grading.checks.settings import NUMBERS
 from refgrad.grading.judging.examination import confront
 from refgrad.grading.judging.screening import agrees
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.grading.search import SEARCH, Demonstration
+from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import predict
 from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation
@@ -30,9 +31,6 @@ from refgrad.native.repetition import SHOWN, Repeated, Repetition, plain
 from refgrad.native.statements import Code
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Backward, Scenario
-
-if TYPE_CHECKING:
-    from refgrad.grading.bench import Bench
 
 TRIED: Final = NUMBERS["operators"]
 REPEATED: Final = NUMBERS["repetition"]
@@ -45,12 +43,8 @@ def _by_itself(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try the operator's applications in behaviours, then scenarios of its own, and at last large arrays."""
     name, effort = check.operator_name, bench.settings.effort
     profile = bench.profile(seeds=True, operators=frozenset({name}), edges=0.0)
-    verdict = bench.search(
-        check,
-        lambda seed: bench.reliance.isolated(generation.operator_scenario(seed, name, profile)),
-        effort["operators"],
-        given=(*_met_in_behaviours(name, bench), *_fixed_cases(name, profile, bench)),
-    )
+    fixed = (*_met_in_behaviours(name, bench), *_fixed_cases(name, profile, bench))
+    verdict = bench.search(check, bench.isolated(name, profile), effort["operators"], given=fixed)
     if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
         return verdict
     unstable = repeated(check, bench)
@@ -70,12 +64,11 @@ def _in_single_precision(check: FamilyCheck, verdict: Verdict, bench: Bench) -> 
         return verdict
     name = check.operator_name
     profile = bench.profile(seeds=True, operators=frozenset({name}), dtype="float32")
-    single = bench.search(
-        check,
-        lambda seed: bench.reliance.isolated(with_own_operands(generation.operator_scenario(seed, name, profile))),
-        bench.settings.effort["operators"] // 2,
-        variant="/float32",
-    )
+
+    def drawn(seed: int) -> Scenario:
+        return bench.reliance.isolated(with_own_operands(generation.operator_scenario(seed, name, profile)))
+
+    single = bench.search(check, drawn, bench.settings.effort["operators"] // 2, variant="/float32")
     return single if single.failed else replace(verdict, examples=verdict.examples + single.examples)
 
 
@@ -217,7 +210,7 @@ def _scenarios(operator: str, bench: Bench) -> list[Scenario]:
     """Return scenarios of one backward that read every gradient and the output, and that rely on nothing else."""
     profile = bench.profile(seeds=True, operators=frozenset({operator}), unused_leaves=0.0)
     seeds = range(bench.settings.seed, bench.settings.seed + REPEATED["scenarios"])
-    return [plain(bench.reliance.isolated(generation.operator_scenario(seed, operator, profile))) for seed in seeds]
+    return list(map(plain, map(bench.isolated(operator, profile), seeds)))
 
 
 def _faults(repetition: Repetition, results: Sequence[Sequence[Repeated]]) -> Iterator[Demonstration]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.scenario import parse
 from tests.grading.broken import bench, verdict
 

@@ -16,9 +16,9 @@ from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.isolation import without_seeds
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.native.engine_names import registered_engines

@@ -14,9 +14,9 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.operators.derivatives import FORWARD_MODE
 from refgrad.grading.checks.operators.values import OPERATORS as VALUES
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.operators import operator_table

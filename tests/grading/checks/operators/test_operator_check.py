@@ -15,8 +15,8 @@ from refgrad.grading.checks.check import Check, Family
 from refgrad.grading.checks.operators.blame import Avoided
 from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, SECOND_ORDER, THIRD_ORDER
 from refgrad.grading.checks.operators.values import TRIED
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.scenario import Scenario
@@ -99,9 +99,7 @@ def test_the_first_gradient_of_three_is_mostly_weighted() -> None:
     assert sum("v" in scenario.definitions for scenario in tried(THIRD_ORDER, "flip").drawn) > DRAWN / 2
 
 
-@pytest.mark.parametrize(
-    ("values", "avoided"), [("[0] {}", Avoided("forward/exp", frozenset({"empty"}))), ("[1] {0x1p+0}", Avoided())]
-)
+@pytest.mark.parametrize(("values", "avoided"), [("[0] {}", Avoided("forward/exp")), ("[1] {0x1p+0}", Avoided())])
 def test_what_is_avoided_is_in_a_scenario_that_failed(values: str, avoided: Avoided) -> None:
     scenario = f"x = leaf float64{values} requires_grad\ny = exp x\n"
     verdict = Verdict("forward/exp", "forward", "exp", "MUST", "wrong", scenario=scenario)

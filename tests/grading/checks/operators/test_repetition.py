@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.settings import EFFORTS, Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner
 from refgrad.native.statements import Code

@@ -9,7 +9,7 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import Behaviour, all_behaviours
-from refgrad.grading.checks.settings import Settings
+from refgrad.grading.settings import Settings
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from refgrad.grading.bench import Bench
-from refgrad.grading.checks.claims import ClaimCheck, ClaimError, all_claims, claims_about
+from refgrad.grading.checks.claims import Claim, ClaimError, all_claims, claims_about
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.settings import Settings
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
@@ -22,7 +22,7 @@ from refgrad.native.engine_names import shipped_engines
 from refgrad.scenario.formats import FORMATS
 from tests.grading import scalar_tape
 
-CLAIMS = {check.claim.name: check for check in all_checks() if isinstance(check, ClaimCheck)}
+CLAIMS = {check.name: check for check in all_checks() if isinstance(check, Claim)}
 
 WRITES = ("add", "multiply", "copy")
 

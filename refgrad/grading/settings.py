@@ -56,8 +56,7 @@ def read_defaults(folder: Path) -> dict[str, Any]:
     path = next((each / "pyproject.toml" for each in folders if (each / "pyproject.toml").is_file()), None)
     if path is None:
         return {}
-    document = parsed_toml(path, DefaultsError)
-    tool = document.get("tool", {})
+    tool = parsed_toml(path, DefaultsError).get("tool", {})
     own = {name: tool[name] for name in tool if name == "refgrad"} if isinstance(tool, dict) else tool
     if not own:
         return {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.grading.checks.settings import DefaultsError, read_defaults
+from refgrad.grading.settings import DefaultsError, read_defaults
 
 
 def project(folder: Path, table: str) -> Path:
