@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,9 +43,19 @@ from refgrad.scenario.formats import FORMATS
 ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
 """Structural operators whose results are rounded; the others move entries."""
 
-Comparison = tuple[str, Mapping[str, float], int]
-"""Result of a comparison: a message, empty if rounding explains all errors; the smallest detectable error of scale of
-each input; and the number of cotangents under which the truth is known."""
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Result of a comparison.
+
+    ``wrong`` and ``inconclusive`` are messages, empty if there is nothing to report. ``detectable`` has the smallest
+    detectable error of scale of each input, and ``cotangents`` is the number of those under which the truth is known.
+    """
+
+    wrong: str
+    inconclusive: str
+    detectable: Mapping[str, float]
+    cotangents: int
 
 
 class ComparedCheck(Protocol):
@@ -65,7 +75,8 @@ class ComparedCheck(Protocol):
 def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
     found: list[tuple[Contrast, str]] = []
-    messages, count = [], 0
+    beyond: list[tuple[float, str]] = []
+    count = 0
     dense = check.seeds[0]
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
         try:
@@ -74,17 +85,22 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
             break
         count += bool(data)
         for name, each in data.items():
-            messages.append(_of_entries(name, each))
+            beyond.append(_of_entries(name, each))
             if simulated:
                 found += [(contrast, name) for contrast in contrasts(each, regressors(check, seeds, each))]
-    worst = first_finding([contrast for contrast, _ in found])
-    if worst is not None:
-        messages = [_of_contrast(name, worst, len(found)) for contrast, name in found if contrast is worst]
+    names = {id(contrast): name for contrast, name in found}
+
+    def message(limit: Callable[[Contrast, int], float], share: float) -> str:
+        worst = first_finding([contrast for contrast, _ in found], limit)
+        if worst is not None:
+            return _of_contrast(names[id(worst)], worst, len(found))
+        return next((text for size, text in beyond if size > share), "")
+
     whole = (
         (each.detectable(len(found)), name) for each, name in found if each.regressor == "scale" and not each.index
     )
     least = {name: size for size, name in sorted(whole, reverse=True)}
-    return next(filter(None, messages), ""), least, count
+    return Comparison(message(Contrast.wrong_above, thresholds().entry_gap), message(Contrast.limit, 1.0), least, count)
 
 
 def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
@@ -118,7 +134,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
 
     numbers = max(1, sum(array.size for array in subject.point))
     runs = min(thresholds().runs, max(thresholds().draws, thresholds().most_numbers // numbers))
-    errors, seen, shared = simulation(check, seeds, runs) if simulated else ([], False, [])
+    errors, seen, shared = simulation(check, seeds, runs if simulated else thresholds().draws, shared=simulated)
     count = runs if simulated and not errors else thresholds().draws
     rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
@@ -217,11 +233,12 @@ def _joined(one: Array, other: Array) -> Array:
 Simulation = tuple[list[Array], bool, list[tuple[int, list[Array]]]]
 
 
-def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> Simulation:
+def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -> Simulation:
     """Return the errors of each input in runs that are rounded anew, and the effects of results with few entries.
 
-    The second value is True if the backward rounds more than once for each input. The other two are empty if the
-    function raises an exception when its results are changed.
+    If these are not ``shared``, results with few entries are rounded anew as all others. The second value is True if
+    the backward rounds more than once for each input. The other two are empty if the function raises an exception when
+    its results are changed.
     """
     unchanged = Rerounding(check.choices, only=sys.maxsize)
 
@@ -232,7 +249,7 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> Simulation:
     try:
         base = run(check, seeds, unchanged)
         few = {number: size for number, size in enumerate(unchanged.sizes) if size <= thresholds().few}
-        few = dict(list(few.items())[: thresholds().few])
+        few = dict(list(few.items())[: thresholds().few if shared else 0])
         errors = changes([Rerounding(check.choices, few) for _ in range(runs)], 1 / math.sqrt(12))
         ways = {size: range(min(thresholds().combinations, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
@@ -271,7 +288,8 @@ class Rerounding:
         else:
             steps = np.where(self.choices.random(2**digits) < 1 / 2, -1, 1)[bits & (2**digits - 1)]
         magnitude, end = bits & 0x7FFF, 0x7FFF >> digits << digits
-        bits += np.where((magnitude > step) & (magnitude < end - step), steps, 0).astype(np.int16)
+        size = np.abs(steps)
+        bits += np.where((magnitude > size) & (magnitude < end - size), steps, 0).astype(np.int16)
 
 
 def walsh(positions: Array, number: int) -> Array:
@@ -303,17 +321,17 @@ def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Ar
     return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == data.truth.shape}
 
 
-def _of_entries(name: str, data: Errors) -> str:
-    """Return a message about entries that are too far off, empty if there are none."""
+def _of_entries(name: str, data: Errors) -> tuple[float, str]:
+    """Return how many times as large as rounding explains the errors of entries are, with a message."""
     size, ratios = noise(data)
-    ratios = np.where(data.invalid, np.inf, ratios)
-    if ratios.size and ratios.max() > thresholds().largest_entry:
+    ratios = np.where(data.invalid, np.inf, ratios) / thresholds().largest_entry
+    if ratios.size and ratios.max() > 1:
         worst = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
         values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
-        return f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
-    if size > thresholds().noise:
-        return f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
-    return ""
+        text = f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
+        return float(ratios[worst]), text
+    text = f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
+    return size / thresholds().noise, text
 
 
 def _of_contrast(name: str, worst: Contrast, count: int) -> str:

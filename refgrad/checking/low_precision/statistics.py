@@ -10,19 +10,29 @@ over all entries, or over those of each row, column, head or block. With p = tru
 p = 1 it shows a missing mean, and with p = an input, an output or a cotangent, a missing term of rank one.
 
 The standard error of d is that of simulated roundings: ``errors`` holds the errors of runs of the function in which
-every rounded result is rounded anew. It follows Student's t with one degree of freedom per run. It grows by the ratio
-of the median size of the residuals to the mean size of the simulated errors, since rounding inside of opaque kernels
-is not simulated. Results with few entries, such as the inverse deviations of some rows, or one factor for all, are
-common to many entries, so chance does not average them out: their largest effect is allowed in full. With q = the
-quantile of Student's t for a share of ``false_alarms`` (Holm, A simple sequentially rejective multiple test
-procedure, 1979; the first step decides whether there is any finding), a contrast is a finding if |d| - allowed > q ·
-error.
+every rounded result is rounded anew. It follows Student's t with one degree of freedom per run. Results with few
+entries, such as the inverse deviations of some rows, or one factor for all, are common to many entries, so chance does
+not average them out: their largest effect is allowed in full. With q = the quantile of Student's t for a share of
+``false_alarms`` (Holm, A simple sequentially rejective multiple test procedure, 1979; the first step decides whether
+there is any finding), rounding explains |d| <= allowed + q · error.
+
+Rounding inside of operators and opaque kernels is not simulated. If the median size r of the residuals exceeds the mean
+size m of the simulated errors, such hidden roundings explain the excess: the standard error is multiplied by r / m, and
+hidden errors of the deviation √(r² - m²) / 0.67 in scales are added. The scales include what is lost in differences of
+larger numbers, of which the simulation moves only the result. If more than the last rounding of the backward is seen,
+the deviation is at least ``hidden`` scales, since sums inside of its operators may be rounded, too. Equal entries of
+the truth have equal hidden errors, as under a cotangent of ones, so these do not average out.
+
+n entries leave open how large hidden roundings are, since the median of n sizes has a relative standard error of
+1.17 / √n. So a contrast is a finding if |d| exceeds what rounding explains by the factor 1 + gap / √n, and inconclusive
+below. Here n is the effective number of independent entries of the group: the square of the ratio of the effect of
+hidden errors that are all equal to the effect of independent ones.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -54,7 +64,10 @@ class Thresholds:
     floor: float
     roundings: int
     unseen: tuple[float, float]
+    hidden: float
     noise: float
+    gap: float
+    entry_gap: float
 
     @property
     def largest_entry(self) -> float:
@@ -110,7 +123,8 @@ class Contrast:
     """The slope of the errors along a regressor in one group of entries, and what rounding explains of it.
 
     ``axes`` are those that a group extends along and ``index`` is the position of the group along the others.
-    ``reduction`` is the part of the sum of squared errors that the slope explains.
+    ``entries`` is the effective number of independent entries. ``reduction`` is the part of the sum of squared errors
+    that the slope explains.
     """
 
     regressor: str
@@ -120,15 +134,20 @@ class Contrast:
     slope: float
     allowed: float
     error: float
+    entries: float
     reduction: float
 
     def limit(self, count: int) -> float:
         """Return the largest slope that rounding explains, among so many contrasts."""
         return self.allowed + student_quantile(thresholds().false_alarms / count, self.runs) * self.error
 
+    def wrong_above(self, count: int) -> float:
+        """Return the slope above which the gradient is wrong, among so many contrasts."""
+        return self.limit(count) * (1 + thresholds().gap / math.sqrt(self.entries))
+
     def detectable(self, count: int) -> float:
         """Return the smallest slope that is detected with the probability ``power``, among so many contrasts."""
-        return self.limit(count) + NormalDist().inv_cdf(thresholds().power) * self.error
+        return self.wrong_above(count) + NormalDist().inv_cdf(thresholds().power) * self.error
 
 
 def normal_quantile(probability: float) -> float:
@@ -160,7 +179,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
     weights, roots = data.weights, np.sqrt(data.weights)
     known = weights > 0
     truth, errors = np.where(known, data.truth, 0.0), np.where(known, data.observed - data.truth, 0.0)
-    simulated = np.where(known, data.errors, 0.0)
+    simulated, scale, signs = np.where(known, data.errors, 0.0), 1 / np.where(known, roots, 1.0), _signs(data)
     typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
     for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
         weighted = weights * regressor
@@ -175,16 +194,29 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
             return np.asarray(sums / np.where(total > 0, total, 1.0))
 
         (slope,) = slopes(errors[None])
-        ratio = float(np.median((np.abs(errors - slope * regressor) * roots)[known])) / typical if typical else 1.0
-        spread = max(1.0, ratio) * np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
+        residual = float(np.median((np.abs(errors - slope * regressor) * roots)[known]))
+        ratio = residual / typical if typical else 1.0
+        spread = np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
+        (equal,) = slopes(np.copysign(scale, regressor)[None])
+        independent = np.sqrt(np.mean(np.square(slopes(signs * scale)), axis=0))
+        excess = math.sqrt(max(0.0, residual**2 - typical**2)) / NormalDist().inv_cdf(3 / 4)
+        hidden = max(excess, thresholds().hidden if data.seen else 0.0)
+        spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
+        entries = np.minimum(counts, np.square(equal / np.where(independent > 0, independent, 1.0)))
         common = 2.0 if ratio > thresholds().unseen[data.seen] else single()
         common = thresholds().noise if not data.seen and data.form == FORMATS["float16"] else common
-        (least,) = slopes(np.copysign(common / np.where(known, roots, 1.0), regressor)[None])
-        allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), least)
-        columns = (each[valid].tolist() for each in (slope, allowed, spread, np.square(slope) * total))
+        allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), common * equal)
+        columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
             index = tuple(i for axis, i in enumerate(position) if axis not in axes)
             yield Contrast(name, axes, index if total.size > 1 else (), len(simulated), *numbers)
+
+
+def _signs(data: Errors) -> Array:
+    """Return random signs for as many runs as there are simulated ones, the same for entries whose truth is equal."""
+    values, which = np.unique(data.truth.astype(np.float32), return_inverse=True)
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), (len(data.errors), values.size))
+    return np.asarray(signs[:, which.reshape(data.truth.shape)])
 
 
 def _largest(count: int, slopes: Array) -> Array:
@@ -197,16 +229,24 @@ def _largest(count: int, slopes: Array) -> Array:
 
 
 def noise(data: Errors) -> tuple[float, Array]:
-    """Return the root mean square of the errors in scales, and the error of each entry in scales."""
+    """Return the root mean square of the errors in scales, and the error of each entry in scales.
+
+    The scale is that of the budget or that of the simulated errors, whichever is larger: the function may compute
+    differences that its trace does not have.
+    """
     weights = data.weights
-    ratios = np.where(weights > 0, np.abs(data.observed - data.truth), 0.0) * np.sqrt(weights)
+    known = weights > 0
+    simulated = np.sqrt(np.mean(np.square(np.where(known, data.errors, 0.0)), axis=0))
+    scale = np.maximum(1 / np.sqrt(np.where(known, weights, 1.0)), simulated)
+    ratios = np.where(known, np.abs(data.observed - data.truth), 0.0) / scale
     return math.sqrt(float(np.sum(np.square(ratios))) / max(1, int(np.count_nonzero(weights)))), ratios
 
 
-def first_finding(found: Sequence[Contrast]) -> Contrast | None:
-    """Return the contrast that explains most among those that rounding does not explain, or None.
+def first_finding(found: Sequence[Contrast], limit: Callable[[Contrast, int], float]) -> Contrast | None:
+    """Return the contrast that explains most among those with a slope above a limit, or None.
 
-    That is the first step of Holm's procedure, which decides whether there is any finding.
+    With the limit of what rounding explains, that is the first step of Holm's procedure, which decides whether there is
+    any finding.
     """
-    significant = (each for each in found if abs(each.slope) > each.limit(len(found)))
+    significant = (each for each in found if abs(each.slope) > limit(each, len(found)))
     return max(significant, key=lambda each: each.reduction, default=None)

@@ -51,7 +51,7 @@ def simulated(seed: int, shape: tuple[int, int], *, shared: str, factor: Any = 1
 
 def found(data: Errors) -> Contrast | None:
     """Return the finding of a gradient, with a constant as a further regressor."""
-    return first_finding(list(contrasts(data, {"": np.ones(data.truth.shape)})))
+    return first_finding(list(contrasts(data, {"": np.ones(data.truth.shape)})), Contrast.wrong_above)
 
 
 def alarms(seeds: range, shape: tuple[int, int]) -> list[Any]:
