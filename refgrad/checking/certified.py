@@ -114,7 +114,7 @@ class CertifiedJudge:
         subject = self.subject
         if subject is None or self.tolerance or self.trace.dtype != "float64":
             return None
-        direction = {name: screening.random_direction(g.shape, self.choices) for name, g in gradients.items()}
+        direction = {name: screening.random_signed(g.shape, self.choices) for name, g in gradients.items()}
         along = flattened(tuple(direction.values()))
         terms = along * flattened(tuple(gradients.values()))
         claimed = float(np.sum(terms))

@@ -19,6 +19,7 @@ from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.native.process import processor_time
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.screening import random_signed
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge
 from refgrad.oracles.slopes.directions import split
 from refgrad.scenario.formats import FORMATS, least_precise, rounded
@@ -31,6 +32,9 @@ OWN_SEEDS = 4
 
 STRETCH = 1 / CANCELLED
 """Largest factor between the weights of a row of the Jacobian and of a typical one."""
+
+SEED_WIDTH = 1.5
+"""Largest number by which the magnitude of an entry of a seed exceeds a half."""
 
 BACK = 2.0
 """Factor of a seed in another run."""
@@ -200,13 +204,11 @@ class GradientCheck:
         return "seed" in self.subject.engine.adapter.features
 
     def dense(self, outputs: Sequence[bool]) -> Seeds:
-        """Return seeds that weigh all entries of the chosen outputs."""
-        return tuple(self.random(k) if taken else None for k, taken in enumerate(outputs))
-
-    def random(self, output: int) -> Array:
-        """Return a seed of random numbers between a half and two, of either sign; never 1."""
-        drawn = self.choices.uniform(-1.5, 1.5, self.outputs[output].shape)
-        return self.storable(drawn + np.copysign(0.5, drawn), output)
+        """Return seeds that weigh all entries of the chosen outputs by random numbers, which are never 1."""
+        return tuple(
+            self.storable(random_signed(output.shape, self.choices, SEED_WIDTH), k) if taken else None
+            for k, (output, taken) in enumerate(zip(self.outputs, outputs, strict=True))
+        )
 
     def storable(self, seed: Array, output: int) -> Array:
         """Return a seed rounded to the output's dtype."""

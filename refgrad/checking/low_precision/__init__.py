@@ -24,12 +24,13 @@ from refgrad import engine
 from refgrad.checking.certified import ASIDE, CertifiedJudge
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.low_precision.statistics import (
+    NUMBERS,
     Contrast,
     Errors,
     contrasts,
     first_finding,
     noise,
-    thresholds,
+    normal_quantile,
 )
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import Trace
@@ -100,7 +101,7 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
         (each.detectable(len(found)), name) for each, name in found if each.regressor == "scale" and not each.index
     )
     least = {name: size for size, name in sorted(whole, reverse=True)}
-    return Comparison(message(Contrast.wrong_above, thresholds().entry_gap), message(Contrast.limit, 1.0), least, count)
+    return Comparison(message(Contrast.wrong_above, NUMBERS.entry_gap), message(Contrast.limit, 1.0), least, count)
 
 
 def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
@@ -133,9 +134,9 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
         return list(reverse_gradients(trace, contributions, *rounding).values())
 
     numbers = max(1, sum(array.size for array in subject.point))
-    runs = min(thresholds().runs, max(thresholds().draws, thresholds().most_numbers // numbers))
-    errors, seen, shared = simulation(check, seeds, runs if simulated else thresholds().draws, shared=simulated)
-    count = runs if simulated and not errors else thresholds().draws
+    runs = min(NUMBERS.runs, max(NUMBERS.draws, NUMBERS.most_numbers // numbers))
+    errors, seen, shared = simulation(check, seeds, runs if simulated else NUMBERS.draws, shared=simulated)
+    count = runs if simulated and not errors else NUMBERS.draws
     rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
     largest = max(array.size for array in trace.values.values())
@@ -248,13 +249,13 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
 
     try:
         base = run(check, seeds, unchanged)
-        few = {number: size for number, size in enumerate(unchanged.sizes) if size <= thresholds().few}
-        few = dict(list(few.items())[: thresholds().few if shared else 0])
+        few = {number: size for number, size in enumerate(unchanged.sizes) if size <= NUMBERS.few}
+        few = dict(list(few.items())[: NUMBERS.few if shared else 0])
         errors = changes([Rerounding(check.choices, few) for _ in range(runs)], 1 / math.sqrt(12))
-        ways = {size: range(min(thresholds().combinations, 1 << (size - 1).bit_length())) for size in few.values()}
+        ways = {size: range(min(NUMBERS.combinations, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
-        return errors, seen, [(few[only], changes(each, 0.5 / thresholds().step)) for only, each in alone.items()]
+        return errors, seen, [(few[only], changes(each, 0.5 / NUMBERS.step)) for only, each in alone.items()]
     except TimeoutError:
         raise
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
@@ -279,7 +280,7 @@ class Rerounding:
 
     def __call__(self, dtype: str, bits: Array) -> None:
         """Move the entries of a result that are neither zero nor close to the ends of the range."""
-        position, digits, step = len(self.sizes), FORMATS[dtype].bits - 1, thresholds().step
+        position, digits, step = len(self.sizes), FORMATS[dtype].bits - 1, NUMBERS.step
         self.sizes.append(bits.size)
         if position == self.only:
             steps = step * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
@@ -324,14 +325,14 @@ def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Ar
 def _of_entries(name: str, data: Errors) -> tuple[float, str]:
     """Return how many times as large as rounding explains the errors of entries are, with a message."""
     size, ratios = noise(data)
-    ratios = np.where(data.invalid, np.inf, ratios) / thresholds().largest_entry
+    ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
     if ratios.size and ratios.max() > 1:
         worst = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
         values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
         text = f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
         return float(ratios[worst]), text
     text = f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
-    return size / thresholds().noise, text
+    return size / NUMBERS.noise, text
 
 
 def _of_contrast(name: str, worst: Contrast, count: int) -> str:

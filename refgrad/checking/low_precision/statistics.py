@@ -34,10 +34,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from statistics import NormalDist
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import numpy as np
 
@@ -46,39 +46,8 @@ from refgrad.documents import parsed_toml
 from refgrad.scenario.formats import FORMATS, Format
 from refgrad.specification import shipped_path
 
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The numbers of ``specs/numbers/low_precision.toml``, which describes them."""
-
-    false_alarms: float
-    power: float
-    draws: int
-    runs: int
-    most_numbers: int
-    few: int
-    combinations: int
-    step: int
-    fewest: int
-    most_groups: int
-    floor: float
-    roundings: int
-    unseen: tuple[float, float]
-    hidden: float
-    noise: float
-    gap: float
-    entry_gap: float
-
-    @property
-    def largest_entry(self) -> float:
-        """Largest error of one entry, in scales, that rounding explains."""
-        return normal_quantile(self.false_alarms) * self.noise
-
-
-@cache
-def thresholds() -> Thresholds:
-    """Return the numbers of the comparison."""
-    return Thresholds(**parsed_toml(shipped_path("numbers", "low_precision.toml")))
+NUMBERS: Final[Any] = SimpleNamespace(**parsed_toml(shipped_path("numbers", "low_precision.toml")))
+"""Chosen numbers of ``specs/numbers/low_precision.toml``, which describes them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +83,7 @@ class Errors:
         known = np.logical_and.reduce([np.isfinite(each) for each in numbers])
         known &= (size >= 2 * self.form.smallest_normal) & (size <= self.form.largest / 2)
         typical = math.sqrt(float(np.mean(np.square(self.truth[known])))) if known.any() else 0.0
-        scale = np.hypot(self.scale, thresholds().floor * self.form.unit * typical)
+        scale = np.hypot(self.scale, NUMBERS.floor * self.form.unit * typical)
         return np.where(known & (scale > 0), 1 / np.square(np.where(known & (scale > 0), scale, 1.0)), 0.0)
 
 
@@ -139,15 +108,15 @@ class Contrast:
 
     def limit(self, count: int) -> float:
         """Return the largest slope that rounding explains, among so many contrasts."""
-        return self.allowed + student_quantile(thresholds().false_alarms / count, self.runs) * self.error
+        return self.allowed + student_quantile(NUMBERS.false_alarms / count, self.runs) * self.error
 
     def wrong_above(self, count: int) -> float:
         """Return the slope above which the gradient is wrong, among so many contrasts."""
-        return self.limit(count) * (1 + thresholds().gap / math.sqrt(self.entries))
+        return self.limit(count) * (1 + NUMBERS.gap / math.sqrt(self.entries))
 
     def detectable(self, count: int) -> float:
         """Return the smallest slope that is detected with the probability ``power``, among so many contrasts."""
-        return self.wrong_above(count) + NormalDist().inv_cdf(thresholds().power) * self.error
+        return self.wrong_above(count) + NormalDist().inv_cdf(NUMBERS.power) * self.error
 
 
 def normal_quantile(probability: float) -> float:
@@ -163,7 +132,7 @@ def student_quantile(probability: float, degrees: int) -> float:
 
 def single() -> float:
     """Return the common error, in scales of float16, that roundings in float32 explain."""
-    return thresholds().roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
+    return NUMBERS.roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
 
 
 def groupings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -185,8 +154,8 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         weighted = weights * regressor
         total = np.sum(weighted * regressor, axis=axes, keepdims=True)
         counts = np.count_nonzero(weighted, axis=axes, keepdims=True)
-        valid = (total > 0) & (counts >= (1 if total.size == 1 else thresholds().fewest))
-        if not valid.any() or valid.size > thresholds().most_groups:
+        valid = (total > 0) & (counts >= (1 if total.size == 1 else NUMBERS.fewest))
+        if not valid.any() or valid.size > NUMBERS.most_groups:
             continue
 
         def slopes(array: Array, weighted: Array = weighted, total: Array = total, axes: Any = axes) -> Array:
@@ -200,11 +169,11 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         (equal,) = slopes(np.copysign(scale, regressor)[None])
         independent = np.sqrt(np.mean(np.square(slopes(signs * scale)), axis=0))
         excess = math.sqrt(max(0.0, residual**2 - typical**2)) / NormalDist().inv_cdf(3 / 4)
-        hidden = max(excess, thresholds().hidden if data.seen else 0.0)
+        hidden = max(excess, NUMBERS.hidden if data.seen else 0.0)
         spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
         entries = np.minimum(counts, np.square(equal / np.where(independent > 0, independent, 1.0)))
-        common = 2.0 if ratio > thresholds().unseen[data.seen] else single()
-        common = thresholds().noise if not data.seen and data.form == FORMATS["float16"] else common
+        common = 2.0 if ratio > NUMBERS.unseen[data.seen] else single()
+        common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
         allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), common * equal)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):

@@ -17,7 +17,6 @@ from refgrad.oracles.slopes.directions import (
     DIRECTIONS,
     FULL_INPUTS,
     HALVES,
-    VAGUE_ABOVE,
     Direction,
     Directions,
     Seeds,
@@ -263,7 +262,7 @@ class ClaimedGradient:
         """Yield what is not right, by entries where a direction leaves anything open."""
         judge = self.judge
         for flat in np.flatnonzero(~np.isfinite(self.claimed))[:FULL_INPUTS]:
-            yield from self.settled(int(flat))
+            yield from filter(None, [self.of_entry(int(flat))])
         for directions in judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
             yield from self.of_group(directions)
 
@@ -293,14 +292,14 @@ class ClaimedGradient:
             if judge.is_over():
                 return
             judge.looked_at.add(int(flat))
-            yield from self.settled(int(flat))
+            yield from filter(None, [self.of_entry(int(flat))])
 
     def resolved(self, members: Positions) -> Iterator[Discrepancy]:
         """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
         judge = self.judge
         if len(members) == 1:
             judge.looked_at.update(members.tolist())
-            yield from self.settled(int(members[0]))
+            yield from filter(None, [self.of_entry(int(members[0]))])
             return
         direction = judge.random_direction(members)
         first = self.compared(direction)
@@ -321,12 +320,6 @@ class ClaimedGradient:
         blurs = [self.interval(direction).blur for direction in directions]
         parts = np.abs(self.claimed[members]) * self.judge.magnitude[members] / 2
         return members[(parts * self.judge.vague < min(blurs)) & (parts > 0)]
-
-    def settled(self, flat: int) -> Iterator[Discrepancy]:
-        """Yield what is not right along the axis of one entry, if anything is."""
-        wrong = self.of_entry(flat)
-        if wrong is not None:
-            yield wrong
 
     def of_entry(self, flat: int) -> Discrepancy | None:
         """Return what is not right along the axis of one entry, confirmed, or None."""
@@ -382,21 +375,13 @@ class ClaimedGradient:
         inside = lower - interval.allowed <= observed <= upper + interval.allowed
         if inside and not vague:
             return None
-        flats = np.flatnonzero(along)
-        single = len(flats) == 1
-        position, entry = self.judge.index_of(int(flats[0])) if single else (self.judge.function.positions[0], None)
-        length = float(np.sum(direction.vector)) if single else 1.0
-        low, high = sorted((lower / length, upper / length))
-        kink = interval.kink and vague
-        if kink:
-            low, high = (0.0 if abs(end) < VAGUE_ABOVE * (high - low) else end for end in (low, high))
-        truth = f"between {low:.8g} and {high:.8g}" if kink else f"{(low + high) / 2:.10g} ± {(high - low) / 2:.1g}"
+        kink, first = interval.kink and vague, self.judge.function.positions[0]
+        found = self.judge.discrepancy(direction.vector, observed, (lower, upper), first, kink=kink)
         if not known or inside:
-            cause = "pole" if not known else "kink" if kink else "noise"
-            return Discrepancy("inconclusive", position, entry, observed / length, low, high, truth, 0.0, cause)
+            return replace(found, severity="inconclusive", cause="pole" if not known else "kink" if kink else "noise")
         error = max(lower - observed, observed - upper, 0.0) if np.isfinite(observed) else np.inf
         multiple = (error + (upper - lower) / 2) / max(interval.allowed + (upper - lower) / 2, 1e-300)
-        return Discrepancy("wrong", position, entry, observed / length, low, high, truth, multiple)
+        return replace(found, explained=multiple)
 
     def asked_again(self, direction: Direction) -> Discrepancy | None:
         """Measure again with other steps, allow for the gradient's own noise, and return what is still discrepant."""

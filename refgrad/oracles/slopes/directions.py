@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.oracles.judgement import vague_above
+from refgrad.oracles.judgement import Discrepancy, vague_above
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Positions
 from refgrad.oracles.slopes.slopes import SCALES, Along, Scale, noise_along, slopes_along, slopes_around
 from refgrad.scenario.formats import FORMATS
@@ -283,6 +283,22 @@ class Directions:
             units += FORMATS["float32"].unit
         errors = TERMS * steepest * units
         return np.where(np.isfinite(errors), errors, 0.0)
+
+    def discrepancy(
+        self, vector: Floats, observed: float, ends: tuple[float, float], position: int, *, kink: bool = False
+    ) -> Discrepancy:
+        """Return that an ``observed`` slope along a vector is outside of an interval with these ends.
+
+        If the vector moves one entry, it is about the derivative by this entry, else about the input at a position.
+        """
+        flats, entry, length = np.flatnonzero(vector), None, 1.0
+        if len(flats) == 1:
+            (position, entry), length = self.index_of(int(flats[0])), float(vector.sum())
+        low, high = sorted((ends[0] / length, ends[1] / length))
+        if kink:
+            low, high = (0.0 if abs(end) < VAGUE_ABOVE * (high - low) else end for end in (low, high))
+        truth = f"between {low:.8g} and {high:.8g}" if kink else f"{(low + high) / 2:.10g} ± {(high - low) / 2:.1g}"
+        return Discrepancy("wrong", position, entry, observed / length, low, high, truth, 0.0)
 
     def index_of(self, flat: int) -> tuple[int, tuple[int, ...]]:
         """Return the number of the input and the index in it of an entry of all."""
