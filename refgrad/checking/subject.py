@@ -40,12 +40,6 @@ Watching = Callable[[Sequence[Any]], AbstractContextManager[Any]]
 """Function that takes the checked inputs and returns a context in which the function under test runs."""
 
 
-def unwatched(leaves: Sequence[Any]) -> AbstractContextManager[None]:
-    """Return a context that does nothing."""
-    del leaves
-    return nullcontext()
-
-
 class SideEffectError(Exception):
     """The function or its backward has a forbidden side effect, which the message names.
 
@@ -70,8 +64,17 @@ class Input:
 class CheckedFunction:
     """A function under test, an engine, and the point at which it is tested."""
 
-    def __init__(self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
-        """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by."""
+    def __init__(
+        self,
+        engine: Engine,
+        function: Callable[..., Any],
+        inputs: Sequence[Any],
+        pullback: Callable[..., Pullback] | None = None,
+    ) -> None:
+        """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by.
+
+        ``pullback`` is called as a subclass of Pullback, in place of the one for the engine.
+        """
         self.engine = engine
         self.library: TensorLibrary = library_of(engine)
         parameters = self.library.parameters(function)
@@ -91,6 +94,8 @@ class CheckedFunction:
         self.program: Any = None
         """The library's own program of the function, once it is needed."""
         self.chance = Chance(self.library, function, [x.given for x in self.inputs])
+        own = DirectPullback if self.library.direct else TapePullback
+        self.make_pullback = pullback or (FunctionalPullback if isinstance(engine.adapter, FunctionalAdapter) else own)
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")
 
@@ -184,27 +189,23 @@ class CheckedFunction:
         if len(self.output_places) == 1 and self.library.is_tensor(outputs):
             return (outputs,)
         tree = tree_of(outputs, self.library.is_tensor)
-        leaves = tree.leaves
-        floats = (float,) if self.library.counts_floats else ()
-        found = tuple(leaf for leaf in leaves if isinstance(leaf, floats) or self.library.is_tensor(leaf))
+        leaves, floats = tree.leaves, (float,) if self.library.counts_floats else ()
+        pairs = zip(leaves, tree.places, strict=True)
+        found = [pair for pair in pairs if isinstance(pair[0], floats) or self.library.is_tensor(pair[0])]
         if not found:
             raise SubjectError(f"output 0 is {_name(leaves[0]) if leaves else 'empty'}, not a tensor")
         if self.output_places and len(found) != len(self.output_places):
             raise SubjectError("the function returns another number of tensors in another call", cause="changes")
-        if not self.output_places:
-            pairs = zip(leaves, tree.places, strict=True)
-            self.output_places = tuple(
-                p for leaf, p in pairs if isinstance(leaf, floats) or self.library.is_tensor(leaf)
-            )
-        return found
+        self.output_places = self.output_places or tuple(place for _, place in found)
+        return tuple(leaf for leaf, _ in found)
 
     def values(self, point: Arrays) -> Arrays:
         """Return the outputs at a point as arrays."""
         return tuple(map(self.read, self.call(self.arguments(point))))
 
-    def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
+    def pullback(self, point: Arrays, watching: Watching = nullcontext) -> Pullback:
         """Run the function forward, and return its pullback."""
-        return pullback_of(self, point, watching)
+        return self.make_pullback(self, point, watching)
 
 
 def _name(leaf: Any) -> str:
@@ -253,10 +254,13 @@ class Pullback:
     runs_by_itself = False
     """True if a backward runs the function anew, so that no state is left to the next one."""
 
+    make: Make | None = None
+    """Function that makes the checked inputs, in place of that of the subject."""
+
     outputs: Arrays
     kinds: tuple[Kind, ...]
 
-    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
         """Record the function at a point."""
         self.subject = subject
         self.watching = watching
@@ -288,7 +292,7 @@ class Pullback:
 
     def record(self) -> None:
         """Run the function forward."""
-        self.arguments = self.subject.arguments(self.point)
+        self.arguments = self.subject.arguments(self.point, self.make)
         self.leaves = [self.arguments[i] for i in self.subject.positions]
         with self.watching(self.leaves):
             self.tensors = self.subject.call(self.arguments)
@@ -336,7 +340,7 @@ class Pullback:
 class DirectPullback(Pullback):
     """Pullback of a library that returns gradients without storing them in the leaves."""
 
-    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
         """Record the function at a point."""
         super().__init__(subject, point, watching)
         self.returned: list[tuple[int, Any, Array]] = []
@@ -406,7 +410,7 @@ class FunctionalPullback(Pullback):
 
     runs_by_itself = True
 
-    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
         """Run the function at a point."""
         super().__init__(subject, point, watching)
         self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
@@ -436,14 +440,6 @@ class FunctionalPullback(Pullback):
         self.refuse_written_seed(tensor, seed, output)
         self.refuse_writes("the backward")
         return [self.library.read_gradient(cotangent) for cotangent in cotangents]
-
-
-def pullback_of(subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> Pullback:
-    """Return the pullback for the kind of the engine."""
-    if isinstance(subject.engine.adapter, FunctionalAdapter):
-        return FunctionalPullback(subject, point, watching)
-    way = DirectPullback if subject.library.direct else TapePullback
-    return way(subject, point, watching)
 
 
 def refuse_other_value(plain: Array, value: Array, output: int, precision: str) -> None:
