@@ -12,7 +12,7 @@ import numpy as np
 from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck, Method
 from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
-from refgrad.checking.explanation import is_strategy, search
+from refgrad.checking.explanation import Search, is_strategy
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
@@ -88,7 +88,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
         return _report(started, function, drawn, options, left)
 
     if is_strategy(inputs):
-        report = search(inputs, check, lambda drawn: _watched(started, function, drawn), seed, budget)
+        watch = partial(_watched, started, function)
+        report = Search(check, watch, Deadline(budget)).run(inputs, seed)
     else:
         report = check(inputs, budget)
     report = report.explained().allowing(allow)

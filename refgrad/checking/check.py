@@ -346,9 +346,8 @@ class GradientCheck:
 
     def refuse_difference(self, gradients: Sequence[Array], again: Sequence[Array]) -> None:
         """Raise a fault if a backward gave another gradient the second time."""
-        for position, a, b in zip(self.subject.positions, gradients, again, strict=True):
+        for name, a, b in zip(self.subject.names, gradients, again, strict=True):
             if not alike(a, b):
-                name = self.subject.name_of(position)
                 raise Fault(f"the gradient of input {name} differs between two backward calls with the same seed")
 
     def fresh(self, seeds: Seeds) -> list[Array]:
@@ -373,21 +372,19 @@ class GradientCheck:
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
         """Return the gradients, zeros for absent ones. Raises Fault if a shape or dtype is not that of the input."""
         subject, result = self.subject, []
-        for position, given, primal in zip(subject.positions, pullback.gradients(seeds), subject.point, strict=True):
+        for name, given, primal in zip(subject.names, pullback.gradients(seeds), subject.point, strict=True):
             gradient = np.zeros(primal.shape, primal.dtype) if given is None else given
             for what in ("shape", "dtype"):
                 found, expected = getattr(gradient, what), getattr(primal, what)
                 if found != expected:
-                    name = subject.name_of(position)
                     raise Fault(f"the gradient of input {name} has the {what} {found}, but the input has {expected}")
             result.append(gradient)
         return result
 
     def report(self, outcome: Any, **fields: Any) -> GradientReport:
         """Return a report with the facts of the whole check."""
-        method: Any = self.judge.method
-        entries = sum(array.size for array in self.subject.point)
-        truth = self.judge
+        truth, entries = self.judge, sum(array.size for array in self.subject.point)
+        method: Any = truth.method
         return GradientReport(
             self.subject.engine.adapter.name,
             outcome,

@@ -47,33 +47,27 @@ def is_strategy(inputs: Any) -> bool:
     return hypothesis is not None and isinstance(inputs, hypothesis.SearchStrategy)
 
 
-def search(
-    strategy: Any, check: Report, watch: Callable[[Any], Watched | None], seed: int, budget: float
-) -> GradientReport:
-    """Return the report on the smallest inputs at which a gradient is wrong, or on all that were tried.
+class Search:
+    """The state of a search.
 
     ``check`` takes inputs and the number of seconds that it may take; ``watch`` traces the function at some inputs.
     """
-    return Search(check, watch, Deadline(budget)).run(strategy, seed)
-
-
-class Search:
-    """The state of a search."""
 
     def __init__(self, check: Report, watch: Callable[[Any], Watched | None], deadline: Deadline) -> None:
         """Start a search."""
-        self.check = check
-        self.watch = watch
+        self.check, self.watch, self.deadline = check, watch, deadline
         self.times: Counter[InnerEdge] = Counter()
         self.wrong_at: InnerEdge | None = None
-        self.deadline = deadline
         self.right: list[GradientReport] = []
         self.open: GradientReport | None = None
         self.wrong: GradientReport | None = None
         self.tried = 0
 
     def run(self, strategy: Any, seed: int) -> GradientReport:
-        """Draw inputs until the gradient is wrong at some, and make these smaller, as long as there is time."""
+        """Return the report on the smallest inputs at which a gradient is wrong, or on all that were tried.
+
+        Inputs are drawn until the gradient is wrong at some, and made smaller, as long as there is time.
+        """
         from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415 (importing it takes longer than a check)
         from hypothesis.errors import NoSuchExample  # noqa: PLC0415
 
@@ -187,11 +181,9 @@ class Explainer:
         """Return the pattern of all entries together, if there is time to find it."""
         if self.check.deadline.is_over() or self.check.judge.method == "directions":
             return ""
-        names = [self.check.subject.name_of(position) for position in self.check.subject.positions]
-        parts = zip(
-            names, self.check.fresh(seeds), self.check.judge.truths(seeds), self.check.subject.point, strict=True
-        )
-        shapes = [output.shape for output in self.check.outputs]
+        check, subject = self.check, self.check.subject
+        parts = zip(subject.names, check.fresh(seeds), check.judge.truths(seeds), subject.point, strict=True)
+        shapes = [output.shape for output in check.outputs]
         return pattern([Whole(name, g.astype(np.float64), t, x) for name, g, t, x in parts], shapes)
 
     def ignored_cotangent(self, seeds: Seeds) -> str:

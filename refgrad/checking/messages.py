@@ -50,8 +50,7 @@ class Sighting:
 
 def wrong_entry(subject: CheckedFunction, sighting: Sighting, pattern: str, method: str) -> str:
     """Return the whole message about one entry, with the ``pattern`` that explains all entries, if there is one."""
-    discrepancy = sighting.discrepancy
-    source = "certified" if method == "certified" else "by finite differences"
+    discrepancy, source = sighting.discrepancy, "certified" if method == "certified" else "by finite differences"
     lines = [
         f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
         f"  output:          {_output_text(sighting.seeds)}",
@@ -78,9 +77,14 @@ def _sizes(discrepancy: Discrepancy) -> str:
     )
 
 
+def given_seeds(seeds: Seeds) -> list[tuple[int, Array]]:
+    """Return the numbers of the outputs with a seed, and their seeds."""
+    return [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+
+
 def _taking_part(seeds: Seeds) -> list[tuple[int, Array]]:
     """Return the outputs with a seed other than 0, or the first that is run backward if there is none."""
-    given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+    given = given_seeds(seeds)
     return [(k, seed) for k, seed in given if np.any(seed)] or given[:1]
 
 
@@ -152,7 +156,7 @@ def context_program(
     adapter, kinds = subject.engine.adapter, subject.output_kinds
     names, lines = _inputs(subject, point)
     checked = ", ".join(names[i] for i in subject.positions)
-    given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+    given = given_seeds(seeds)
     literals = [calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), kinds[k].dtype) for k, seed in given]
     shown = "gradients"
     if discrepancy is not None:

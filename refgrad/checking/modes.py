@@ -110,9 +110,9 @@ def batched_report(subject: CheckedFunction, choices: np.random.Generator, repor
         return unsupported(subject.engine.adapter.name, message, error)
     for row in range(BATCH):
         gradients = pullback.gradients(_seeds(pullback, {k: batch[row] for k, batch in batches.items()}))
-        for i, one, many in zip(subject.positions, gradients, batched, strict=True):
+        for name, one, many in zip(subject.names, gradients, batched, strict=True):
             if not same(one, None if many is None else many[row], half_digits(pullback.precision)):
-                message = f"the gradient of input {subject.name_of(i)} is another one under a batch of cotangents"
+                message = f"the gradient of input {name} is another one under a batch of cotangents"
                 return replace(report, outcome="wrong", message=message)
     return report
 

@@ -88,6 +88,7 @@ class CheckedFunction:
         self.function = self.library.with_parameters(function, tuple(parameters))
         self.inputs = _read_inputs(self.library, self.arguments_tree, parameters)
         self.positions = tuple(i for i, x in enumerate(self.inputs) if x.checked)
+        self.names = [self.inputs[i].name for i in self.positions]
         self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
@@ -105,12 +106,9 @@ class CheckedFunction:
 
     def at(self, point: Arrays) -> CheckedFunction:
         """Return the same function at another point."""
-        arguments = list(self.inputs)
-        for i, array in zip(self.positions, point, strict=True):
-            old = arguments[i]
-            arguments[i] = Input(old.given, old.name, array, old.kind, checked=True)
-        other = copy(self)
-        other.inputs, other.point = tuple(arguments), point
+        other, new = copy(self), dict(zip(self.positions, point, strict=True))
+        other.inputs = tuple(replace(x, array=new.get(i, x.array)) for i, x in enumerate(self.inputs))
+        other.point = point
         return other
 
     def raised(self) -> CheckedFunction | None:
@@ -143,14 +141,6 @@ class CheckedFunction:
             kind = Kind("complex128" if kind.is_complex else "float64", kind.strides)
         return self.library.make(array, kind, requires_grad=True)
 
-    def seed(self, seed: Array, kind: Kind | None = None) -> Any:
-        """Return a new cotangent of the engine."""
-        return self.library.seed(seed, Kind(seed.dtype.name) if kind is None else kind)
-
-    def read(self, tensor: Any) -> Array:
-        """Return a copy of a tensor's values."""
-        return self.library.read(tensor)
-
     def arguments(self, point: Arrays, make: Make | None = None) -> list[Any]:
         """Return the leaves of the arguments at a point: new tensors for checked inputs, the others as given."""
         make = make or self.make
@@ -167,7 +157,8 @@ class CheckedFunction:
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return the outputs that are tensors. Raises SubjectError if the function raises or returns none."""
         self.chance.again()
-        given = self.tree.build([self._passed(i, argument) for i, argument in enumerate(arguments)])
+        copied = self.positions if self.copied else ()
+        given = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
         try:
             outputs = self.function(*given)
         except Exception as error:
@@ -181,9 +172,6 @@ class CheckedFunction:
         """Return the outputs for other checked inputs; the other inputs are as given."""
         given = dict(zip(self.positions, primals, strict=True))
         return self.call(self.arguments(self.point, lambda position, _: given[position]))
-
-    def _passed(self, position: int, argument: Any) -> Any:
-        return argument.clone() if self.copied and position in self.positions else argument
 
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
         if len(self.output_places) == 1 and self.library.is_tensor(outputs):
@@ -201,7 +189,7 @@ class CheckedFunction:
 
     def values(self, point: Arrays) -> Arrays:
         """Return the outputs at a point as arrays."""
-        return tuple(map(self.read, self.call(self.arguments(point))))
+        return tuple(map(self.library.read, self.call(self.arguments(point))))
 
     def pullback(self, point: Arrays, watching: Watching = nullcontext) -> Pullback:
         """Run the function forward, and return its pullback."""
@@ -327,13 +315,14 @@ class Pullback:
     def refuse_writes(self, who: str) -> None:
         """Raise SideEffectError if an input has changed."""
         for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
-            if not _unchanged(self.library.values(leaf), array):
+            values = self.library.values(leaf)
+            if not same_bits(as_real(values) if values.dtype.kind == "c" else values, array):
                 raise SideEffectError(f"{who} writes to input {self.subject.name_of(i)}")
 
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
         """Raise SideEffectError if a seed has changed."""
         expected = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
-        if not _same(expected, self.library.values(tensor)):
+        if not same_bits(expected, self.library.values(tensor)):
             raise SideEffectError(f"the backward writes to the seed of output {output}")
 
 
@@ -354,7 +343,7 @@ class DirectPullback(Pullback):
         with self.backward_from(outputs[0]):
             found = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
         for i, earlier, array in self.returned:
-            if not _same(self.library.read_gradient(earlier), array):
+            if not same_bits(self.library.read_gradient(earlier), array):
                 what = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
                 raise SideEffectError(f"the backward writes to {what}")
         for k, array, tensor in zip(outputs, arrays, tensors, strict=True):
@@ -448,12 +437,8 @@ def refuse_other_value(plain: Array, value: Array, output: int, precision: str) 
         raise SideEffectError(f"output {output} is another value when the function is differentiated")
 
 
-def _unchanged(values: Array, array: Array) -> bool:
-    """Return True if the values of a tensor are still those of a real array."""
-    return _same(as_real(values) if values.dtype.kind == "c" else values, array)
-
-
-def _same(a: Array, b: Array) -> bool:
+def same_bits(a: Array, b: Array) -> bool:
+    """Return True if two arrays are the same, up to their dtypes."""
     return a.shape == b.shape and a.tobytes() == b.astype(a.dtype, copy=False).tobytes()
 
 

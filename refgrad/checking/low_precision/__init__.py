@@ -146,8 +146,9 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
         lost = size * min(1.0, FORMATS[check.accumulate].unit * largest / max(1, true.size))
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
-        name = subject.name_of(subject.positions[k])
-        result[name] = Errors(observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen)
+        result[subject.names[k]] = Errors(
+            observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen
+        )
     return result
 
 
@@ -206,7 +207,8 @@ def reverse_gradients(
 def truth(trace: Trace, contributions: Contributions, choices: np.random.Generator) -> dict[str, Array] | None:
     """Return the gradients in float64, NaN for entries at a kink, or None if a forward sweep does not agree.
 
-    They are the mean of those at two points, a relative distance of ``ASIDE`` away.
+    They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much,
+    which is far below a rounding of 16 bits.
     """
     signs = {name: np.where(choices.random(shape) < 1 / 2, -1.0, 1.0) for name, shape in trace.shapes.items()}
     sides = []
@@ -220,7 +222,8 @@ def truth(trace: Trace, contributions: Contributions, choices: np.random.Generat
         ]
         sides.append(reverse_gradients(moved, contributions))
         rounding = screening.Rounding("float64", trace.terms, large=True)
-        if not screening.Sweep(moved, sides[-1], choices).passes(contributions, rounding):
+        explained = ASIDE * math.sqrt(sum(side.size for side in sides[-1].values()))
+        if not screening.Sweep(moved, sides[-1], choices).passes(contributions, rounding, explained):
             return None
     return {name: _joined(sides[0][name], sides[1][name]) for name in trace.inputs}
 
@@ -315,8 +318,7 @@ def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
 def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Array]:
     """Return what a missing term may be a multiple of: a constant, and inputs, outputs and cotangents of the shape."""
     subject, named = check.subject, dict[str, Array | None]({"": np.ones(data.truth.shape)})
-    for position, array in zip(subject.positions, subject.point, strict=True):
-        named[f"input {subject.name_of(position)}"] = array
+    named |= {f"input {name}": array for name, array in zip(subject.names, subject.point, strict=True)}
     for stem, others in (("output", check.outputs), ("the cotangent of output", seeds)):
         named |= {f"{stem} {k}": array for k, array in enumerate(others)}
     return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == data.truth.shape}

@@ -35,11 +35,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from statistics import NormalDist
 from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
+from scipy import special
 
 from refgrad.checking.libraries.trees import Array
 from refgrad.documents import parsed_toml
@@ -116,18 +116,17 @@ class Contrast:
 
     def detectable(self, count: int) -> float:
         """Return the smallest slope that is detected with the probability ``power``, among so many contrasts."""
-        return self.wrong_above(count) + NormalDist().inv_cdf(NUMBERS.power) * self.error
+        return self.wrong_above(count) + special.ndtri(NUMBERS.power) * self.error
 
 
 def normal_quantile(probability: float) -> float:
     """Return the number that a standard normal variable exceeds in magnitude with a small probability."""
-    return -NormalDist().inv_cdf(probability / 2)
+    return -float(special.ndtri(probability / 2))
 
 
 def student_quantile(probability: float, degrees: int) -> float:
-    """Return the same for Student's t, by Wallace's approximation (Annals of Mathematical Statistics 1959)."""
-    scaled = normal_quantile(probability) * (8 * degrees + 3) / (8 * degrees + 1)
-    return math.sqrt(degrees * math.expm1(scaled * scaled / degrees))
+    """Return the same for Student's t."""
+    return -float(special.stdtrit(degrees, probability / 2))
 
 
 def single() -> float:
@@ -168,7 +167,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         spread = np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
         (equal,) = slopes(np.copysign(scale, regressor)[None])
         independent = np.sqrt(np.mean(np.square(slopes(signs * scale)), axis=0))
-        excess = math.sqrt(max(0.0, residual**2 - typical**2)) / NormalDist().inv_cdf(3 / 4)
+        excess = math.sqrt(max(0.0, residual**2 - typical**2)) / special.ndtri(3 / 4)
         hidden = max(excess, NUMBERS.hidden if data.seen else 0.0)
         spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
         entries = np.minimum(counts, np.square(equal / np.where(independent > 0, independent, 1.0)))

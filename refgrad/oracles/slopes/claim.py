@@ -23,6 +23,7 @@ from refgrad.oracles.slopes.directions import (
     flattened,
     halved,
     halves,
+    seed_weights,
     split,
     without,
 )
@@ -69,11 +70,6 @@ class Interval:
     upper: float
     kink: bool
     allowed: float
-
-    @property
-    def blur(self) -> float:
-        """Size of the smallest error that would be seen."""
-        return self.upper - self.lower + 2 * self.allowed
 
 
 class DifferencesJudge(Directions):
@@ -127,7 +123,7 @@ class DifferencesJudge(Directions):
 
     def truths(self, seeds: Seeds) -> list[npt.NDArray[Any]]:
         """Return the gradients, with NaN for slopes that are not known well, and for all if too many or on stairs."""
-        weights = self.weights(seeds)
+        weights = seed_weights(seeds, self.function.outputs)
         slopes = np.full(self.flat.size, np.nan)
         for flat in range(self.flat.size if self.flat.size <= FULL_INPUTS and self.stairs is None else 0):
             if self.is_over():
@@ -138,11 +134,6 @@ class DifferencesJudge(Directions):
             if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
                 slopes[flat] = (lower + upper) / 2 / self.magnitude[flat]
         return list(split(slopes, tuple(array.astype(np.float64) for array in self.function.arrays)))
-
-    def weights(self, seeds: Seeds) -> Floats:
-        """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
-        pairs = zip(seeds, self.function.outputs, strict=True)
-        return flattened([np.zeros(output.shape) if seed is None else seed for seed, output in pairs])
 
     def jitter(self, seeds: Seeds) -> Floats:
         """Return how much rounding moves each entry of the gradient between neighbouring points."""
@@ -179,7 +170,7 @@ class ClaimedGradient:
         """Take the claimed gradients of all inputs."""
         self.judge = judge
         self.seeds = seeds
-        self.weights = judge.weights(seeds)
+        self.weights = seed_weights(seeds, judge.function.outputs)
         self.claimed = flattened(gradients)
         sizes = np.abs(self.claimed * judge.magnitude)
         least = LEAST_SLOPE * float(np.abs(self.weights) @ judge.sizes)
@@ -317,9 +308,10 @@ class ClaimedGradient:
         """Return the entries whose contribution is so small that an error in one of them would not have shown."""
         if len(members) == 1:
             return members[:0]
-        blurs = [self.interval(direction).blur for direction in directions]
+        intervals = map(self.interval, directions)
+        blur = min(each.upper - each.lower + 2 * each.allowed for each in intervals)  # the smallest visible error
         parts = np.abs(self.claimed[members]) * self.judge.magnitude[members] / 2
-        return members[(parts * self.judge.vague < min(blurs)) & (parts > 0)]
+        return members[(parts * self.judge.vague < blur) & (parts > 0)]
 
     def of_entry(self, flat: int) -> Discrepancy | None:
         """Return what is not right along the axis of one entry, confirmed, or None."""

@@ -336,6 +336,12 @@ def flattened(arrays: Sequence[npt.NDArray[Any]]) -> Floats:
     return np.concatenate([np.zeros(0), *(array.astype(np.float64).ravel() for array in arrays)])
 
 
+def seed_weights(seeds: Seeds, outputs: Arrays) -> Floats:
+    """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
+    pairs = zip(seeds, outputs, strict=True)
+    return flattened([np.zeros(output.shape) if seed is None else seed for seed, output in pairs])
+
+
 def split(flat: Floats, like: Arrays) -> Arrays:
     """Return the entries as arrays of these shapes and dtypes."""
     ends = np.cumsum([array.size for array in like])[:-1]
