@@ -259,14 +259,10 @@ class GradientCheck:
         """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
         if not isinstance(self.judge, CertifiedJudge) or not self.judge.low:
             return None
-        compared = low_precision.compare(self, self.judge)
-        self.detectable = compared.detectable
-        if compared.wrong:
-            return self.report("wrong", message=compared.wrong)
-        if compared.inconclusive:
-            text = f"{compared.inconclusive}: too little beyond it to be called wrong"
-            return self.report("inconclusive", message=text, cause="noise")
-        if self.judge.trace.large and not compared.cotangents:
+        outcome, message, self.detectable, cotangents = low_precision.compare(self, self.judge)
+        if outcome:
+            return self.report(outcome, message=message, cause="noise" * (outcome == "inconclusive"))
+        if self.judge.trace.large and not cotangents:
             text = "its gradients are not known, since it is at a kink or too large: raise the budget"
             return self.report("inconclusive", message=text, cause="time" if self.deadline.is_over() else "kink")
         return None

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -45,18 +46,9 @@ ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
 """Structural operators whose results are rounded; the others move entries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Result of a comparison.
-
-    ``wrong`` and ``inconclusive`` are messages, empty if there is nothing to report. ``detectable`` has the smallest
-    detectable error of scale of each input, and ``cotangents`` is the number of those under which the truth is known.
-    """
-
-    wrong: str
-    inconclusive: str
-    detectable: Mapping[str, float]
-    cotangents: int
+Comparison = tuple[str, str, Mapping[str, float], int]
+"""Result of a comparison: the outcome and a message, which are empty if rounding explains all errors; the smallest
+detectable error of scale of each input; and the number of cotangents under which the truth is known."""
 
 
 class ComparedCheck(Protocol):
@@ -89,19 +81,19 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
             beyond.append(_of_entries(name, each))
             if simulated:
                 found += [(contrast, name) for contrast in contrasts(each, regressors(check, seeds, each))]
-    names = {id(contrast): name for contrast, name in found}
-
-    def message(limit: Callable[[Contrast, int], float], share: float) -> str:
+    whole = [(each, name) for each, name in found if each.regressor == "scale" and not each.index]
+    least = dict(sorted(((name, each.detectable(len(found))) for each, name in whole), key=itemgetter(1), reverse=True))
+    for outcome, limit, share in (
+        ("wrong", Contrast.wrong_above, NUMBERS.entry_gap),
+        ("inconclusive", Contrast.limit, 1),
+    ):
         worst = first_finding([contrast for contrast, _ in found], limit)
-        if worst is not None:
-            return _of_contrast(names[id(worst)], worst, len(found))
-        return next((text for size, text in beyond if size > share), "")
-
-    whole = (
-        (each.detectable(len(found)), name) for each, name in found if each.regressor == "scale" and not each.index
-    )
-    least = {name: size for size, name in sorted(whole, reverse=True)}
-    return Comparison(message(Contrast.wrong_above, NUMBERS.entry_gap), message(Contrast.limit, 1.0), least, count)
+        messages = [_of_contrast(name, worst, len(found)) for contrast, name in found if contrast is worst]
+        messages += [text for size, text in beyond if size > share]
+        if messages:
+            doubt = ": too little beyond it to be called wrong" if outcome == "inconclusive" else ""
+            return outcome, f"{messages[0]}{doubt}", least, count
+    return "", "", least, count
 
 
 def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
