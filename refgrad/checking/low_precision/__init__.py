@@ -127,7 +127,9 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
 
     numbers = max(1, sum(array.size for array in subject.point))
     runs = min(NUMBERS.runs, max(NUMBERS.draws, NUMBERS.most_numbers // numbers))
-    errors, seen, shared = simulation(check, seeds, runs if simulated else NUMBERS.draws, shared=simulated)
+    zero = not any(seed is not None and seed.any() for seed in seeds)
+    many = runs if simulated else NUMBERS.draws
+    errors, seen, shared = ([], False, []) if zero else simulation(check, seeds, many, shared=simulated)
     count = runs if simulated and not errors else NUMBERS.draws
     rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]

@@ -147,7 +147,9 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
     weights, roots = data.weights, np.sqrt(data.weights)
     known = weights > 0
     truth, errors = np.where(known, data.truth, 0.0), np.where(known, data.observed - data.truth, 0.0)
-    simulated, scale, signs = np.where(known, data.errors, 0.0), 1 / np.where(known, roots, 1.0), _signs(data)
+    simulated, scale = np.where(known, data.errors, 0.0), 1 / np.where(known, roots, 1.0)
+    shared = [(count, np.where(known, effects, 0.0)) for count, effects in data.shared]
+    alike = scale * _signs(data)
     typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
     for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
         weighted = weights * regressor
@@ -158,7 +160,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
             continue
 
         def slopes(array: Array, weighted: Array = weighted, total: Array = total, axes: Any = axes) -> Array:
-            sums = np.sum(weighted * np.where(known, array, 0.0), axis=tuple(a + 1 for a in axes), keepdims=True)
+            sums = np.sum(weighted * array, axis=tuple(a + 1 for a in axes), keepdims=True)
             return np.asarray(sums / np.where(total > 0, total, 1.0))
 
         (slope,) = slopes(errors[None])
@@ -166,14 +168,15 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         ratio = residual / typical if typical else 1.0
         spread = np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
         (equal,) = slopes(np.copysign(scale, regressor)[None])
-        independent = np.sqrt(np.mean(np.square(slopes(signs * scale)), axis=0))
+        independent = np.sqrt(np.mean(np.square(slopes(alike)), axis=0))
         excess = math.sqrt(max(0.0, residual**2 - typical**2)) / special.ndtri(3 / 4)
         hidden = max(excess, NUMBERS.hidden if data.seen else 0.0)
         spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
-        entries = np.minimum(counts, np.square(equal / np.where(independent > 0, independent, 1.0)))
+        apart = np.divide(equal, independent, out=np.sqrt(counts), where=independent > 0)
+        entries = np.clip(np.square(apart), 1, np.maximum(counts, 1))
         common = 2.0 if ratio > NUMBERS.unseen[data.seen] else single()
         common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
-        allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), common * equal)
+        allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), common * equal)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
             index = tuple(i for axis, i in enumerate(position) if axis not in axes)
