@@ -368,12 +368,14 @@ class ClaimedGradient:
         if inside and not vague:
             return None
         kink, first = interval.kink and vague, self.judge.function.positions[0]
-        found = self.judge.discrepancy(direction.vector, observed, (lower, upper), first, kink=kink)
+        discrepancy = self.judge.discrepancy(direction.vector, observed, (lower, upper), first, kink=kink)
         if not known or inside:
-            return replace(found, severity="inconclusive", cause="pole" if not known else "kink" if kink else "noise")
+            return replace(
+                discrepancy, severity="inconclusive", cause="pole" if not known else "kink" if kink else "noise"
+            )
         error = max(lower - observed, observed - upper, 0.0) if np.isfinite(observed) else np.inf
         multiple = (error + (upper - lower) / 2) / max(interval.allowed + (upper - lower) / 2, 1e-300)
-        return replace(found, explained=multiple)
+        return replace(discrepancy, explained=multiple)
 
     def asked_again(self, direction: Direction) -> Discrepancy | None:
         """Measure again with other steps, allow for the gradient's own noise, and return what is still discrepant."""

@@ -166,10 +166,10 @@ class StaircaseClaim:
         if self.sure and (gap <= doubt <= vague * typical or not (observed or moved.any())):
             return None
         position, _ = function.index_of(int(along[0]))
-        found = function.discrepancy(vector, observed, (value - error, value + error), position)
+        discrepancy = function.discrepancy(vector, observed, (value - error, value + error), position)
         if gap <= 2 * doubt or np.isinf(doubt):
-            return replace(found, severity="inconclusive", cause="noise")
-        return replace(found, explained=gap / doubt)
+            return replace(discrepancy, severity="inconclusive", cause="noise")
+        return replace(discrepancy, explained=gap / doubt)
 
     @cached_property
     def nearby(self) -> Floats:
