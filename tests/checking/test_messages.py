@@ -26,6 +26,13 @@ def message(backward: Backward, *arrays: Any, **options: Any) -> str:
     return check_gradients(square_with(backward), arrays, "autograd", raise_exception=False, **options).message
 
 
+def test_the_report_has_the_numbers_of_its_message() -> None:
+    report = check_gradients(square_with(FAULTS["half"]), np.array([1.25, 2.5]), "autograd", raise_exception=False)
+    assert report.discrepancy is not None
+    assert (report.discrepancy.observed, report.discrepancy.lower) == (1.0, 2.0)
+    assert f"backward gives:  {report.discrepancy.observed!r}\n" in report.message
+
+
 def test_the_message_about_an_entry() -> None:
     told = message(FAULTS["half"], np.array([1.25, 2.5]))
     assert re.sub(r"\S+(?= times what)", "1e+15", told) == (
