@@ -364,12 +364,10 @@ class TapePullback(Pullback):
         assert isinstance(adapter, TapeAdapter)
         totals: list[Array | None] = [None] * len(self.leaves)
         reusable = adapter.features >= REUSABLE
-        for k, seed in enumerate(seeds):
-            if seed is None or not getattr(self.tensors[k], "requires_grad", True):
-                continue
+        for k, seed, tensor in self.seeded(seeds):
             if not reusable:
                 self.record()
-            self.backward(adapter, k, seed)
+            self.backward(adapter, k, seed, tensor)
             if not reusable:
                 totals = [_sum(total, new) for total, new in zip(totals, self.collect(adapter), strict=True)]
         if reusable:
@@ -379,9 +377,8 @@ class TapePullback(Pullback):
         self.refuse_writes("the backward")
         return tuple(totals)
 
-    def backward(self, adapter: TapeAdapter, output: int, seed: Array) -> None:
-        """Run one output backward."""
-        tensor = self.library.seed(seed, self.kinds[output])
+    def backward(self, adapter: TapeAdapter, output: int, seed: Array, tensor: Any) -> None:
+        """Run one output backward from a seed, given as an array and as a tensor."""
         call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
         with self.backward_from(output):
             self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)

@@ -213,7 +213,7 @@ class ClaimedGradient:
             wrong = self.far_off(direction)
             if wrong is None:
                 continue
-            near = self.near(direction)
+            near = self.judge.near_slopes(direction.vector)
             if self.denied(direction, near):
                 continue
             if self.far_off(near) or self.far_off(judge.quick_slopes(direction.vector, OTHER_STEPS)):
@@ -231,12 +231,6 @@ class ClaimedGradient:
             return None
         size = max(self.typical, abs(wrong.lower), abs(wrong.upper))
         return wrong if wrong.error > PLAIN * size else None
-
-    def near(self, direction: Direction) -> Direction:
-        """Return the slopes by the smallest steps."""
-        if self.judge.measured and not self.judge.refined:
-            self.judge.refine()
-        return self.judge.near_slopes(direction.vector)
 
     def denied(self, direction: Direction, near: Direction) -> bool:
         """Return True if the slopes by the smallest steps contradict others: there may be a pole between them."""
@@ -388,7 +382,7 @@ class ClaimedGradient:
             return first if second is None or second.failing else second
         if self.between(direction, again):
             return None
-        near = self.near(direction)
+        near = self.judge.near_slopes(direction.vector)
         if self.denied(direction, near):
             return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
         if first.entry is not None:

@@ -222,6 +222,8 @@ class Directions:
 
     def near_slopes(self, vector: Floats) -> Direction:
         """Return a direction with its slopes by the smallest step only, which resolves kinks between larger steps."""
+        if self.measured and not self.refined:
+            self.refine()
         return self._central(vector, self.scale.steps[-1:], OFF_GRID)
 
     def _central(self, vector: Floats, steps: tuple[float, ...], shrink: float) -> Direction:
