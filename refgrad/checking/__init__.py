@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,12 @@ import numpy as np
 from refgrad.checking import explanation
 from refgrad.checking.check import Deadline, GradientCheck, Method
 from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
-from refgrad.checking.explanation import is_strategy, search
+from refgrad.checking.explanation import Search, is_strategy
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import Arrays, tree_of
+from refgrad.checking.libraries.trees import Array, tree_of
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, InconclusiveError, unsupported
-from refgrad.checking.subject import (
-    CheckedFunction,
-    Gradients,
-    Pullback,
-    Seeds,
-    SideEffectError,
-    Watching,
-    quiet,
-    unwatched,
-)
+from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import FunctionalAdapter, find_adapter
 from refgrad.native.engine import Engine, start
@@ -99,7 +90,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
         return _report(started, function, drawn, options, left)
 
     if is_strategy(inputs):
-        report = search(inputs, check, lambda drawn: _watched(started, function, drawn), seed, budget)
+        watch = partial(_watched, started, function)
+        report = Search(check, watch, Deadline(budget)).run(inputs, seed)
     else:
         report = check(inputs, budget)
     report = report.explained().allowing(allow)
@@ -148,10 +140,8 @@ def _report(
     deadline = Deadline(budget)
     try:
         with quiet():
-            if options.gradient is None:
-                subject = CheckedFunction(engine, function, arguments)
-            else:
-                subject = FunctionWithGradient(engine, function, arguments, options.gradient)
+            pullback = None if options.gradient is None else partial(SuppliedPullback, options.gradient)
+            subject = CheckedFunction(engine, function, arguments, pullback)
             slow = None if options.reference is None else CheckedFunction(engine, options.reference, arguments)
             with subject.chance.kept():
                 report = _checked(subject, options, deadline, slow)
@@ -171,45 +161,27 @@ def _arguments(inputs: Any) -> tuple[Any, ...]:
     return tuple(inputs) if type(inputs) in (tuple, list) else (inputs,)
 
 
-class FunctionWithGradient(CheckedFunction):
-    """A function under test whose gradient is another function."""
-
-    def __init__(
-        self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any], gradient: GradientFunction
-    ) -> None:
-        """Copy the inputs."""
-        super().__init__(engine, function, inputs)
-        self.gradient = gradient
-
-    def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
-        """Run the function forward, and return the pullback that calls the supplied gradient."""
-        return SuppliedPullback(self, point, watching)
-
-
 class SuppliedPullback(Pullback):
     """Pullback by a function of cotangents and inputs."""
 
     runs_by_itself = True
 
-    def record(self) -> None:
-        """Run the function forward on inputs that require no gradient."""
-        library, kinds = self.library, dict(zip(self.subject.positions, self.subject.kinds, strict=True))
-        self.arguments = self.subject.arguments(
-            self.point, lambda i, array: library.make(array, kinds[i], requires_grad=False)
-        )
-        self.leaves = [self.arguments[i] for i in self.subject.positions]
-        with self.watching(self.leaves):
-            self.tensors = self.subject.call(self.arguments)
-        self.refuse_writes("the function")
+    def __init__(self, gradient: GradientFunction, *arguments: Any) -> None:
+        """Run the function forward, and store what returns its gradient."""
+        super().__init__(*arguments)
+        self.gradient = gradient
+
+    def make(self, position: int, array: Array) -> Any:
+        """Return an input that requires no gradient."""
+        return self.library.make(array, self.subject.inputs[position].kind, requires_grad=False)
 
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return what the supplied gradient returns; the cotangent of an output without a seed is zeros."""
-        assert isinstance(self.subject, FunctionWithGradient)
         arrays = [np.zeros_like(o) if seed is None else seed for o, seed in zip(self.outputs, seeds, strict=True)]
         cotangents = [self.library.seed(a, kind) for a, kind in zip(arrays, self.kinds, strict=True)]
         cotangent = cotangents[0] if len(cotangents) == 1 else tuple(cotangents)
         with self.backward_from(0):
-            results = self.subject.gradient(cotangent, *self.subject.tree.build(self.arguments))
+            results = self.gradient(cotangent, *self.subject.tree.build(self.arguments))
         for k, (tensor, array) in enumerate(zip(cotangents, arrays, strict=True)):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the gradient")

@@ -17,7 +17,7 @@ from refgrad.checking.tracing import NEARBY, Trace
 from refgrad.oracles import Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import Floats
-from refgrad.oracles.slopes.directions import HALVES, flattened, split
+from refgrad.oracles.slopes.directions import HALVES, flattened, seed_weights, split
 from refgrad.oracles.slopes.slopes import SCALES, Scale
 from refgrad.scenario import Constant
 from refgrad.scenario.formats import FORMATS, least_precise
@@ -85,8 +85,11 @@ class CertifiedJudge:
         found, decided = [], {"passed", "wrong"} if known is None else {"passed"}
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
             judgement = self._judgement(name, gradient, contributions, decided)
-            if judgement.outcome != "passed":
-                discrepancy = _discrepancy(position, judgement)
+            entry, outcome = judgement.entry, judgement.outcome
+            if outcome != "passed":
+                assert entry is not None
+                bounds = float(entry.lower), float(entry.upper), entry.interval
+                discrepancy = Discrepancy(outcome, position, entry.index, entry.observed, *bounds, entry.budgets)
                 if discrepancy.failing and discrepancy.error <= self._lost(seeds):
                     continue
                 found.append(discrepancy)
@@ -114,15 +117,14 @@ class CertifiedJudge:
         subject = self.subject
         if subject is None or self.tolerance or self.trace.dtype != "float64":
             return None
-        direction = {name: screening.random_direction(g.shape, self.choices) for name, g in gradients.items()}
+        direction = {name: screening.random_signed(g.shape, self.choices) for name, g in gradients.items()}
         along = flattened(tuple(direction.values()))
         terms = along * flattened(tuple(gradients.values()))
         claimed = float(np.sum(terms))
         truth = screening.slope(self.trace, direction, self.seeded(seeds))
         size = float(np.sum(np.abs(terms))) + abs(truth)
         outputs, point = tuple(self.trace.values[name] for name in self.trace.outputs), flattened(subject.point)
-        pairs = zip(outputs, seeds, strict=True)
-        weights = flattened([np.zeros(output.shape) if seed is None else seed for output, seed in pairs])
+        weights = seed_weights(seeds, outputs)
         function = UserFunction(subject, outputs, self.trace.dtype)
         lost = ALLOWANCE * FORMATS[self.trace.dtype].unit * float(np.sum(np.abs(function.here * weights)))
         if not abs(truth - claimed) > PLAIN * size + lost / STEP:  # what rounding leaves nothing of in a change
@@ -166,14 +168,6 @@ class CertifiedJudge:
         if self.rates is not None:
             return self.rates
         return screening.row_scales(self.trace, self.trace.shapes, self.trace.outputs, self.choices)
-
-
-def _discrepancy(position: int, judgement: Judgement) -> Discrepancy:
-    entry, outcome = judgement.entry, judgement.outcome
-    assert entry is not None
-    assert outcome != "passed"
-    bounds = float(entry.lower), float(entry.upper)
-    return Discrepancy(outcome, position, entry.index, entry.observed, *bounds, entry.interval, entry.budgets)
 
 
 class UserFunction:

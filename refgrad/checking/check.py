@@ -19,6 +19,7 @@ from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.native.process import processor_time
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.screening import random_signed
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge
 from refgrad.oracles.slopes.directions import split
 from refgrad.scenario.formats import FORMATS, least_precise, rounded
@@ -31,6 +32,9 @@ OWN_SEEDS = 4
 
 STRETCH = 1 / CANCELLED
 """Largest factor between the weights of a row of the Jacobian and of a typical one."""
+
+SEED_WIDTH = 1.5
+"""Largest number by which the magnitude of an entry of a seed exceeds a half."""
 
 BACK = 2.0
 """Factor of a seed in another run."""
@@ -200,13 +204,11 @@ class GradientCheck:
         return "seed" in self.subject.engine.adapter.features
 
     def dense(self, outputs: Sequence[bool]) -> Seeds:
-        """Return seeds that weigh all entries of the chosen outputs."""
-        return tuple(self.random(k) if taken else None for k, taken in enumerate(outputs))
-
-    def random(self, output: int) -> Array:
-        """Return a seed of random numbers between a half and two, of either sign; never 1."""
-        drawn = self.choices.uniform(-1.5, 1.5, self.outputs[output].shape)
-        return self.storable(drawn + np.copysign(0.5, drawn), output)
+        """Return seeds that weigh all entries of the chosen outputs by random numbers, which are never 1."""
+        return tuple(
+            self.storable(random_signed(output.shape, self.choices, SEED_WIDTH), k) if taken else None
+            for k, (output, taken) in enumerate(zip(self.outputs, outputs, strict=True))
+        )
 
     def storable(self, seed: Array, output: int) -> Array:
         """Return a seed rounded to the output's dtype."""
@@ -257,9 +259,9 @@ class GradientCheck:
         """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
         if not isinstance(self.judge, CertifiedJudge) or not self.judge.low:
             return None
-        message, self.detectable, cotangents = low_precision.compare(self, self.judge)
-        if message:
-            return self.report("wrong", message=message)
+        outcome, message, self.detectable, cotangents = low_precision.compare(self, self.judge)
+        if outcome:
+            return self.report(outcome, message=message, cause="noise" * (outcome == "inconclusive"))
         if self.judge.trace.large and not cotangents:
             text = "its gradients are not known, since it is at a kink or too large: raise the budget"
             return self.report("inconclusive", message=text, cause="time" if self.deadline.is_over() else "kink")
@@ -340,9 +342,8 @@ class GradientCheck:
 
     def refuse_difference(self, gradients: Sequence[Array], again: Sequence[Array]) -> None:
         """Raise a fault if a backward gave another gradient the second time."""
-        for position, a, b in zip(self.subject.positions, gradients, again, strict=True):
+        for name, a, b in zip(self.subject.names, gradients, again, strict=True):
             if not alike(a, b):
-                name = self.subject.name_of(position)
                 raise Fault(f"the gradient of input {name} differs between two backward calls with the same seed")
 
     def fresh(self, seeds: Seeds) -> list[Array]:
@@ -367,21 +368,19 @@ class GradientCheck:
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
         """Return the gradients, zeros for absent ones. Raises Fault if a shape or dtype is not that of the input."""
         subject, result = self.subject, []
-        for position, given, primal in zip(subject.positions, pullback.gradients(seeds), subject.point, strict=True):
+        for name, given, primal in zip(subject.names, pullback.gradients(seeds), subject.point, strict=True):
             gradient = np.zeros(primal.shape, primal.dtype) if given is None else given
             for what in ("shape", "dtype"):
                 found, expected = getattr(gradient, what), getattr(primal, what)
                 if found != expected:
-                    name = subject.name_of(position)
                     raise Fault(f"the gradient of input {name} has the {what} {found}, but the input has {expected}")
             result.append(gradient)
         return result
 
     def report(self, outcome: Any, **fields: Any) -> GradientReport:
         """Return a report with the facts of the whole check."""
-        method: Any = self.judge.method
-        entries = sum(array.size for array in self.subject.point)
-        truth = self.judge
+        truth, entries = self.judge, sum(array.size for array in self.subject.point)
+        method: Any = truth.method
         return GradientReport(
             self.subject.engine.adapter.name,
             outcome,

@@ -19,7 +19,7 @@ from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.check import Deadline, Failing, Fault, GradientCheck, Judge
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array, Arrays
-from refgrad.checking.messages import Sighting, Symptoms, simpler_points, wrong_entry
+from refgrad.checking.messages import Sighting, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
 from refgrad.checking.subject import Seeds, SideEffectError, quiet
@@ -47,33 +47,27 @@ def is_strategy(inputs: Any) -> bool:
     return hypothesis is not None and isinstance(inputs, hypothesis.SearchStrategy)
 
 
-def search(
-    strategy: Any, check: Report, watch: Callable[[Any], Watched | None], seed: int, budget: float
-) -> GradientReport:
-    """Return the report on the smallest inputs at which a gradient is wrong, or on all that were tried.
+class Search:
+    """The state of a search.
 
     ``check`` takes inputs and the number of seconds that it may take; ``watch`` traces the function at some inputs.
     """
-    return Search(check, watch, Deadline(budget)).run(strategy, seed)
-
-
-class Search:
-    """The state of a search."""
 
     def __init__(self, check: Report, watch: Callable[[Any], Watched | None], deadline: Deadline) -> None:
         """Start a search."""
-        self.check = check
-        self.watch = watch
+        self.check, self.watch, self.deadline = check, watch, deadline
         self.times: Counter[InnerEdge] = Counter()
         self.wrong_at: InnerEdge | None = None
-        self.deadline = deadline
         self.right: list[GradientReport] = []
         self.open: GradientReport | None = None
         self.wrong: GradientReport | None = None
         self.tried = 0
 
     def run(self, strategy: Any, seed: int) -> GradientReport:
-        """Draw inputs until the gradient is wrong at some, and make these smaller, as long as there is time."""
+        """Return the report on the smallest inputs at which a gradient is wrong, or on all that were tried.
+
+        Inputs are drawn until the gradient is wrong at some, and made smaller, as long as there is time.
+        """
         from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415 (importing it takes longer than a check)
         from hypothesis.errors import NoSuchExample  # noqa: PLC0415
 
@@ -161,7 +155,7 @@ def explanation(check: GradientCheck, found: Failing) -> Explanation:
             return Explainer(check).explain(found.seeds, found.discrepancy)
         except Exception:  # noqa: BLE001 (the function may raise anything now)
             sighting = Sighting(found.discrepancy, found.seeds, check.subject.point)
-            message = wrong_entry(check.subject, sighting, Symptoms(), check.judge.method)
+            message = wrong_entry(check.subject, sighting, "", check.judge.method)
             return message, found.discrepancy
 
 
@@ -176,33 +170,35 @@ class Explainer:
         """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
         if discrepancy.entry is None:
             discrepancy = self.failing(seeds, discrepancy) or discrepancy
-        symptoms = replace(self.symptoms(seeds), pattern=self.pattern(seeds))
+        ignored, pattern = self.ignored_cotangent(seeds), self.pattern(seeds)
         seeds, discrepancy = self.narrowed(seeds, discrepancy)
         point, simpler = self.simplified(seeds, discrepancy)
         simpler, missing = self.run_again(point, seeds, simpler)
         sighting = Sighting(simpler, seeds, point, missing)
-        return wrong_entry(self.check.subject, sighting, symptoms, self.check.judge.method), discrepancy
+        return wrong_entry(self.check.subject, sighting, ignored or pattern, self.check.judge.method), simpler
 
     def pattern(self, seeds: Seeds) -> str:
         """Return the pattern of all entries together, if there is time to find it."""
         if self.check.deadline.is_over() or self.check.judge.method == "directions":
             return ""
-        names = [self.check.subject.name_of(position) for position in self.check.subject.positions]
-        parts = zip(
-            names, self.check.fresh(seeds), self.check.judge.truths(seeds), self.check.subject.point, strict=True
-        )
-        shapes = [output.shape for output in self.check.outputs]
+        check, subject = self.check, self.check.subject
+        parts = zip(subject.names, check.fresh(seeds), check.judge.truths(seeds), subject.point, strict=True)
+        shapes = [output.shape for output in check.outputs]
         return pattern([Whole(name, g.astype(np.float64), t, x) for name, g, t, x in parts], shapes)
 
-    def symptoms(self, seeds: Seeds) -> Symptoms:
-        """Return the effect of doubling the seed."""
-        if not self.check.seedable:
-            return Symptoms()
+    def ignored_cotangent(self, seeds: Seeds) -> str:
+        """Return what doubling the seeds shows: advice if the gradient does not double, or an empty string."""
         double = tuple(None if array is None else 2 * array for array in seeds)
-        once, twice = (np.concatenate([g.ravel() for g in self.check.fresh(s)]) for s in (seeds, double))
+        once, twice = (
+            np.concatenate([g.ravel() for g in self.check.fresh(s)]) if self.check.seedable else np.zeros(0)
+            for s in (seeds, double)
+        )
         if not once.any() or not np.isfinite(once).all():
-            return Symptoms()
-        return Symptoms(ignores_seed=np.allclose(twice, once), squares_seed=np.allclose(twice, 4 * once))
+            return ""
+        if np.allclose(twice, once):
+            return "the backward does not depend on the gradient that comes in: multiply by it"
+        squared = "the backward multiplies twice by the gradient that comes in: do so once"
+        return squared if np.allclose(twice, 4 * once) else ""
 
     def narrowed(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
         """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
@@ -252,7 +248,8 @@ class Explainer:
         check = self.check
         if check.judge.method == "directions" or check.deadline.is_over() or check.reference is not None:
             return self.check.subject.point, discrepancy
-        for point in simpler_points(self.check.subject.point):
+        for digits in (0, 1, 2):
+            point = tuple(np.round(array, digits) for array in check.subject.point)
             found = self.elsewhere(point, seeds, discrepancy)
             if found is not None and min(found.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
                 return point, found

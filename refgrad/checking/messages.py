@@ -36,15 +36,6 @@ KNOWN_RATIOS: Mapping[float, str] = MappingProxyType({
 
 
 @dataclass(frozen=True, slots=True)
-class Symptoms:
-    """The effect of doubled seeds on a wrong gradient, and the pattern of its entries."""
-
-    ignores_seed: bool = False
-    squares_seed: bool = False
-    pattern: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Sighting:
     """A wrong entry, and the seeds and the point at which it is wrong.
 
@@ -57,17 +48,16 @@ class Sighting:
     missing: bool = False
 
 
-def wrong_entry(subject: CheckedFunction, sighting: Sighting, symptoms: Symptoms, method: str) -> str:
-    """Return the whole message about one entry."""
-    discrepancy = sighting.discrepancy
-    source = "certified" if method == "certified" else "by finite differences"
+def wrong_entry(subject: CheckedFunction, sighting: Sighting, pattern: str, method: str) -> str:
+    """Return the whole message about one entry, with the ``pattern`` that explains all entries, if there is one."""
+    discrepancy, source = sighting.discrepancy, "certified" if method == "certified" else "by finite differences"
     lines = [
         f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
         f"  output:          {_output_text(sighting.seeds)}",
         f"  backward gives:  {discrepancy.observed!r}{', since no gradient arrives' * sighting.missing}",
         f"  the truth is:    {discrepancy.truth} ({source})",
         f"  it is off by:    {discrepancy.error:.3g}{_sizes(discrepancy)}",
-        f"  what to do:      {advice(discrepancy, symptoms)}",
+        f"  what to do:      {pattern or advice(discrepancy)}",
         _shown(subject, program(subject, sighting)),
     ]
     return "\n".join(lines)
@@ -87,9 +77,14 @@ def _sizes(discrepancy: Discrepancy) -> str:
     )
 
 
+def given_seeds(seeds: Seeds) -> list[tuple[int, Array]]:
+    """Return the numbers of the outputs with a seed, and their seeds."""
+    return [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+
+
 def _taking_part(seeds: Seeds) -> list[tuple[int, Array]]:
     """Return the outputs with a seed other than 0, or the first that is run backward if there is none."""
-    given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+    given = given_seeds(seeds)
     return [(k, seed) for k, seed in given if np.any(seed)] or given[:1]
 
 
@@ -107,20 +102,11 @@ def _output_text(seeds: Seeds) -> str:
     return f"{', '.join(str(k) for k, _ in taking_part)}, all entries weighted by random seeds"
 
 
-def advice(discrepancy: Discrepancy, symptoms: Symptoms) -> str:
+def advice(discrepancy: Discrepancy) -> str:
     """Return the advice that the numbers suggest."""
-    if symptoms.ignores_seed:
-        return "the backward does not depend on the gradient that comes in: multiply by it"
-    if symptoms.squares_seed:
-        return "the backward multiplies twice by the gradient that comes in: do so once"
-    if symptoms.pattern:
-        return symptoms.pattern
+    observed, truth = discrepancy.observed, (discrepancy.lower + discrepancy.upper) / 2
     if discrepancy.severity == "inaccurate":
         return "right in its leading digits only: look for float32 on the way back, or a formula that cancels"
-    return _advice_on_number(discrepancy.observed, (discrepancy.lower + discrepancy.upper) / 2)
-
-
-def _advice_on_number(observed: float, truth: float) -> str:
     if observed == 0:
         return "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"
     if not np.isfinite(observed):
@@ -170,7 +156,7 @@ def context_program(
     adapter, kinds = subject.engine.adapter, subject.output_kinds
     names, lines = _inputs(subject, point)
     checked = ", ".join(names[i] for i in subject.positions)
-    given = [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
+    given = given_seeds(seeds)
     literals = [
         calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), subject.library.dtype_code(kinds[k]))
         for k, seed in given
@@ -246,8 +232,3 @@ def _seed_literal(seed: Array, kind: Kind) -> str:
     weight = float(seed.flat[nonzero[0]])
     factor = "" if weight == 1 else f"{weight!r} * "
     return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{_dtype(seed)}).reshape({seed.shape})"
-
-
-def simpler_points(point: Arrays) -> Sequence[Arrays]:
-    """Return points whose numbers have fewer digits, the simplest first."""
-    return [tuple(np.round(array, digits) for array in point) for digits in (0, 1, 2)]

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking import explanation
-from refgrad.checking.check import GradientCheck
+from refgrad.checking.check import SEED_WIDTH, GradientCheck
 from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.trees import Array, half_digits
 from refgrad.checking.report import GradientReport, unsupported
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, refuse_other_value
+from refgrad.oracles.screening import random_signed
 
 BATCH = 3
 """Number of cotangents in a batch."""
@@ -44,7 +45,7 @@ def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFu
     """Return the gradient as a function of the checked inputs and of the cotangents."""
     pullback = subject.pullback(subject.point)
     library, chosen = subject.library, differentiable(pullback)
-    arrays = {k: random_array(choices, pullback.outputs[k].shape) for k in chosen}
+    arrays = {k: random_signed(pullback.outputs[k].shape, choices, SEED_WIDTH) for k in chosen}
     seeds = [library.make(array, pullback.kinds[k], requires_grad=True) for k, array in arrays.items()]
     function = library.gradient_function(only_checked(subject, chosen), len(pullback.leaves))
     result = CheckedFunction(subject.engine, function, (*pullback.leaves, *seeds))
@@ -54,7 +55,7 @@ def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFu
 
 def forward_report(subject: CheckedFunction, choices: np.random.Generator, report: GradientReport) -> GradientReport:
     """Return the report, or one that forward mode differs from the backward, which is right."""
-    directions = [random_array(choices, array.shape) for array in subject.point]
+    directions = [random_signed(array.shape, choices, SEED_WIDTH) for array in subject.point]
     try:
         pullback = subject.pullback(subject.point)
         tangents = _tangents(pullback, directions)
@@ -64,7 +65,7 @@ def forward_report(subject: CheckedFunction, choices: np.random.Generator, repor
         return unsupported(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", error)
     for k, tangent in tangents.items():
         for _ in range(SEEDS):
-            seed = random_array(choices, pullback.outputs[k].shape)
+            seed = random_signed(pullback.outputs[k].shape, choices, SEED_WIDTH)
             gradients = pullback.gradients(_seeds(pullback, {k: seed}))
             pairs = zip(gradients, directions, strict=True)
             terms = np.concatenate([np.zeros(0), *((g * d).ravel() for g, d in pairs if g is not None)])
@@ -94,7 +95,9 @@ def _tangents(pullback: Pullback, directions: Sequence[Array]) -> dict[int, Arra
 def batched_report(subject: CheckedFunction, choices: np.random.Generator, report: GradientReport) -> GradientReport:
     """Return the report, or one that gradients under a batch of cotangents differ from those under each of them."""
     pullback, library = subject.pullback(subject.point), subject.library
-    batches = {k: random_array(choices, (BATCH, *pullback.outputs[k].shape)) for k in differentiable(pullback)}
+    batches = {
+        k: random_signed((BATCH, *pullback.outputs[k].shape), choices, SEED_WIDTH) for k in differentiable(pullback)
+    }
     if not batches:
         return report
     try:
@@ -107,9 +110,9 @@ def batched_report(subject: CheckedFunction, choices: np.random.Generator, repor
         return unsupported(subject.engine.adapter.name, message, error)
     for row in range(BATCH):
         gradients = pullback.gradients(_seeds(pullback, {k: batch[row] for k, batch in batches.items()}))
-        for i, one, many in zip(subject.positions, gradients, batched, strict=True):
+        for name, one, many in zip(subject.names, gradients, batched, strict=True):
             if not same(one, None if many is None else many[row], half_digits(pullback.precision)):
-                message = f"the gradient of input {subject.name_of(i)} is another one under a batch of cotangents"
+                message = f"the gradient of input {name} is another one under a batch of cotangents"
                 return replace(report, outcome="wrong", message=message)
     return report
 
@@ -148,8 +151,3 @@ def only_checked(subject: CheckedFunction, chosen: Sequence[int]) -> Callable[..
         return tuple(outputs[k] for k in chosen)
 
     return function
-
-
-def random_array(choices: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Return random numbers of either sign, none of which is near 0."""
-    return np.asarray(choices.uniform(0.5, 1.5, shape) * choices.choice((-1.0, 1.0), shape))

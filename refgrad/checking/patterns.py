@@ -38,11 +38,6 @@ class Whole:
         """Mask of the right entries."""
         return same(self.claimed, self.truth)
 
-    @property
-    def is_right(self) -> bool:
-        """Return True if all entries are right."""
-        return bool(self.right.all())
-
 
 def same(a: Array, b: Array) -> Array:
     """Return the mask of entries of two arrays that agree, relative to their size and to the largest."""
@@ -56,7 +51,7 @@ def pattern(gradients: Sequence[Whole], output_shapes: Sequence[tuple[int, ...]]
     if not all(np.isfinite(g.truth).all() and np.isfinite(g.claimed).all() for g in gradients):
         return ""
     several = next(_of_several(gradients), "")
-    wrong = [g for g in gradients if not g.is_right]
+    wrong = [g for g in gradients if not g.right.all()]
     texts = {next(_of_one(g, output_shapes), "") for g in wrong}
     if several or len(texts) != 1 or "" in texts:
         return several or next(_precision(gradients), "")
@@ -74,7 +69,7 @@ def _where(wrong: Sequence[Whole], gradients: Sequence[Whole]) -> str:
 def _of_several(gradients: Sequence[Whole]) -> Iterator[str]:
     """Yield the inputs that get each other's gradients."""
     for one, other in permutations(gradients, 2):
-        if one.claimed.shape != other.truth.shape or one.is_right or same(one.truth, other.truth).all():
+        if one.claimed.shape != other.truth.shape or one.right.all() or same(one.truth, other.truth).all():
             continue
         if same(one.claimed, other.truth).all() and other.truth.any():
             if same(other.claimed, one.truth).all():

@@ -40,12 +40,6 @@ Watching = Callable[[Sequence[Any]], AbstractContextManager[Any]]
 """Function that takes the checked inputs and returns a context in which the function under test runs."""
 
 
-def unwatched(leaves: Sequence[Any]) -> AbstractContextManager[None]:
-    """Return a context that does nothing."""
-    del leaves
-    return nullcontext()
-
-
 class SideEffectError(Exception):
     """The function or its backward has a forbidden side effect, which the message names.
 
@@ -70,8 +64,17 @@ class Input:
 class CheckedFunction:
     """A function under test, an engine, and the point at which it is tested."""
 
-    def __init__(self, engine: Engine, function: Callable[..., Any], inputs: Sequence[Any]) -> None:
-        """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by."""
+    def __init__(
+        self,
+        engine: Engine,
+        function: Callable[..., Any],
+        inputs: Sequence[Any],
+        pullback: Callable[..., Pullback] | None = None,
+    ) -> None:
+        """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by.
+
+        ``pullback`` is called as a subclass of Pullback, in place of the one for the engine.
+        """
         self.engine = engine
         self.library: TensorLibrary = library_of(engine)
         parameters = self.library.parameters(function)
@@ -85,12 +88,15 @@ class CheckedFunction:
         self.function = self.library.with_parameters(function, tuple(parameters))
         self.inputs = _read_inputs(self.library, self.arguments_tree, parameters)
         self.positions = tuple(i for i, x in enumerate(self.inputs) if x.checked)
+        self.names = [self.inputs[i].name for i in self.positions]
         self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
         self.program: Any = None
         """The library's own program of the function, once it is needed."""
         self.chance = Chance(self.library, function, [x.given for x in self.inputs])
+        own = DirectPullback if self.library.direct else TapePullback
+        self.make_pullback = pullback or (FunctionalPullback if isinstance(engine.adapter, FunctionalAdapter) else own)
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")
 
@@ -100,12 +106,9 @@ class CheckedFunction:
 
     def at(self, point: Arrays) -> CheckedFunction:
         """Return the same function at another point."""
-        arguments = list(self.inputs)
-        for i, array in zip(self.positions, point, strict=True):
-            old = arguments[i]
-            arguments[i] = Input(old.given, old.name, array, old.kind, checked=True)
-        other = copy(self)
-        other.inputs, other.point = tuple(arguments), point
+        other, new = copy(self), dict(zip(self.positions, point, strict=True))
+        other.inputs = tuple(replace(x, array=new.get(i, x.array)) for i, x in enumerate(self.inputs))
+        other.point = point
         return other
 
     def raised(self) -> CheckedFunction | None:
@@ -138,14 +141,6 @@ class CheckedFunction:
             kind = replace(kind, dtype="complex128" if kind.is_complex else "float64")
         return self.library.make(array, kind, requires_grad=True)
 
-    def seed(self, seed: Array, kind: Kind | None = None) -> Any:
-        """Return a new cotangent of the engine."""
-        return self.library.seed(seed, Kind(seed.dtype.name) if kind is None else kind)
-
-    def read(self, tensor: Any) -> Array:
-        """Return a copy of a tensor's values."""
-        return self.library.read(tensor)
-
     def arguments(self, point: Arrays, make: Make | None = None) -> list[Any]:
         """Return the leaves of the arguments at a point: new tensors for checked inputs, the others as given."""
         make = make or self.make
@@ -162,7 +157,8 @@ class CheckedFunction:
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return the outputs that are tensors. Raises SubjectError if the function raises or returns none."""
         self.chance.again()
-        given = self.tree.build([self._passed(i, argument) for i, argument in enumerate(arguments)])
+        copied = self.positions if self.copied else ()
+        given = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
         try:
             outputs = self.function(*given)
         except Exception as error:
@@ -177,34 +173,27 @@ class CheckedFunction:
         given = dict(zip(self.positions, primals, strict=True))
         return self.call(self.arguments(self.point, lambda position, _: given[position]))
 
-    def _passed(self, position: int, argument: Any) -> Any:
-        return argument.clone() if self.copied and position in self.positions else argument
-
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
         if len(self.output_places) == 1 and self.library.is_tensor(outputs):
             return (outputs,)
         tree = tree_of(outputs, self.library.is_tensor)
-        leaves = tree.leaves
-        floats = (float,) if self.library.counts_floats else ()
-        found = tuple(leaf for leaf in leaves if isinstance(leaf, floats) or self.library.is_tensor(leaf))
+        leaves, floats = tree.leaves, (float,) if self.library.counts_floats else ()
+        pairs = zip(leaves, tree.places, strict=True)
+        found = [pair for pair in pairs if isinstance(pair[0], floats) or self.library.is_tensor(pair[0])]
         if not found:
             raise SubjectError(f"output 0 is {_name(leaves[0]) if leaves else 'empty'}, not a tensor")
         if self.output_places and len(found) != len(self.output_places):
             raise SubjectError("the function returns another number of tensors in another call", cause="changes")
-        if not self.output_places:
-            pairs = zip(leaves, tree.places, strict=True)
-            self.output_places = tuple(
-                p for leaf, p in pairs if isinstance(leaf, floats) or self.library.is_tensor(leaf)
-            )
-        return found
+        self.output_places = self.output_places or tuple(place for _, place in found)
+        return tuple(leaf for leaf, _ in found)
 
     def values(self, point: Arrays) -> Arrays:
         """Return the outputs at a point as arrays."""
-        return tuple(map(self.read, self.call(self.arguments(point))))
+        return tuple(map(self.library.read, self.call(self.arguments(point))))
 
-    def pullback(self, point: Arrays, watching: Watching = unwatched) -> Pullback:
+    def pullback(self, point: Arrays, watching: Watching = nullcontext) -> Pullback:
         """Run the function forward, and return its pullback."""
-        return pullback_of(self, point, watching)
+        return self.make_pullback(self, point, watching)
 
 
 def _name(leaf: Any) -> str:
@@ -253,10 +242,13 @@ class Pullback:
     runs_by_itself = False
     """True if a backward runs the function anew, so that no state is left to the next one."""
 
+    make: Make | None = None
+    """Function that makes the checked inputs, in place of that of the subject."""
+
     outputs: Arrays
     kinds: tuple[Kind, ...]
 
-    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
         """Record the function at a point."""
         self.subject = subject
         self.watching = watching
@@ -288,7 +280,7 @@ class Pullback:
 
     def record(self) -> None:
         """Run the function forward."""
-        self.arguments = self.subject.arguments(self.point)
+        self.arguments = self.subject.arguments(self.point, self.make)
         self.leaves = [self.arguments[i] for i in self.subject.positions]
         with self.watching(self.leaves):
             self.tensors = self.subject.call(self.arguments)
@@ -323,20 +315,21 @@ class Pullback:
     def refuse_writes(self, who: str) -> None:
         """Raise SideEffectError if an input has changed."""
         for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
-            if not _unchanged(self.library.values(leaf), array):
+            values = self.library.values(leaf)
+            if not same_bits(as_real(values) if values.dtype.kind == "c" else values, array):
                 raise SideEffectError(f"{who} writes to input {self.subject.name_of(i)}")
 
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
         """Raise SideEffectError if a seed has changed."""
         expected = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
-        if not _same(expected, self.library.values(tensor)):
+        if not same_bits(expected, self.library.values(tensor)):
             raise SideEffectError(f"the backward writes to the seed of output {output}")
 
 
 class DirectPullback(Pullback):
     """Pullback of a library that returns gradients without storing them in the leaves."""
 
-    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
         """Record the function at a point."""
         super().__init__(subject, point, watching)
         self.returned: list[tuple[int, Any, Array]] = []
@@ -350,7 +343,7 @@ class DirectPullback(Pullback):
         with self.backward_from(outputs[0]):
             found = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
         for i, earlier, array in self.returned:
-            if not _same(self.library.read_gradient(earlier), array):
+            if not same_bits(self.library.read_gradient(earlier), array):
                 what = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
                 raise SideEffectError(f"the backward writes to {what}")
         for k, array, tensor in zip(outputs, arrays, tensors, strict=True):
@@ -371,12 +364,10 @@ class TapePullback(Pullback):
         assert isinstance(adapter, TapeAdapter)
         totals: list[Array | None] = [None] * len(self.leaves)
         reusable = adapter.features >= REUSABLE
-        for k, seed in enumerate(seeds):
-            if seed is None or not getattr(self.tensors[k], "requires_grad", True):
-                continue
+        for k, seed, tensor in self.seeded(seeds):
             if not reusable:
                 self.record()
-            self.backward(adapter, k, seed)
+            self.backward(adapter, k, seed, tensor)
             if not reusable:
                 totals = [_sum(total, new) for total, new in zip(totals, self.collect(adapter), strict=True)]
         if reusable:
@@ -386,9 +377,8 @@ class TapePullback(Pullback):
         self.refuse_writes("the backward")
         return tuple(totals)
 
-    def backward(self, adapter: TapeAdapter, output: int, seed: Array) -> None:
-        """Run one output backward."""
-        tensor = self.library.seed(seed, self.kinds[output])
+    def backward(self, adapter: TapeAdapter, output: int, seed: Array, tensor: Any) -> None:
+        """Run one output backward from a seed, given as an array and as a tensor."""
         call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
         with self.backward_from(output):
             self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
@@ -406,7 +396,7 @@ class FunctionalPullback(Pullback):
 
     runs_by_itself = True
 
-    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> None:
+    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
         """Run the function at a point."""
         super().__init__(subject, point, watching)
         self.pulls: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
@@ -438,26 +428,14 @@ class FunctionalPullback(Pullback):
         return [self.library.read_gradient(cotangent) for cotangent in cotangents]
 
 
-def pullback_of(subject: CheckedFunction, point: Arrays, watching: Watching = unwatched) -> Pullback:
-    """Return the pullback for the kind of the engine."""
-    if isinstance(subject.engine.adapter, FunctionalAdapter):
-        return FunctionalPullback(subject, point, watching)
-    way = DirectPullback if subject.library.direct else TapePullback
-    return way(subject, point, watching)
-
-
 def refuse_other_value(plain: Array, value: Array, output: int, precision: str) -> None:
     """Raise SideEffectError if an output differs by more than rounding when the function is differentiated."""
     if value.shape != plain.shape or not near(plain, value, NEARBY_TOLERANCE[precision]):
         raise SideEffectError(f"output {output} is another value when the function is differentiated")
 
 
-def _unchanged(values: Array, array: Array) -> bool:
-    """Return True if the values of a tensor are still those of a real array."""
-    return _same(as_real(values) if values.dtype.kind == "c" else values, array)
-
-
-def _same(a: Array, b: Array) -> bool:
+def same_bits(a: Array, b: Array) -> bool:
+    """Return True if two arrays are the same, up to their dtypes."""
     return a.shape == b.shape and a.tobytes() == b.astype(a.dtype, copy=False).tobytes()
 
 

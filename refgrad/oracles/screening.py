@@ -252,15 +252,15 @@ def row_scales(
     ``shapes`` are those of the leaves that vary.
     """
     with np.errstate(all="ignore"):
-        directions = {name: random_direction(shape, choices) for name, shape in shapes.items()}
+        directions = {name: random_signed(shape, choices) for name, shape in shapes.items()}
         values = swept.evaluated(Duals(directions))
         return _rates([values[name] for name in outputs])
 
 
-def random_direction(shape: tuple[int, ...], choices: np.random.Generator) -> Array:
-    """Return random numbers between a half and one, of either sign."""
-    drawn = choices.uniform(-HALF, HALF, shape)
-    return drawn + np.copysign(HALF, drawn)
+def random_signed(shape: tuple[int, ...], choices: np.random.Generator, width: float = HALF) -> Array:
+    """Return random numbers of either sign, whose magnitudes exceed a half by up to ``width``."""
+    drawn = choices.uniform(-width, width, shape)
+    return np.asarray(drawn + np.copysign(HALF, drawn))
 
 
 def tolerance(operations: int, count: int, rounding: Rounding = ROUNDING) -> float:

@@ -140,6 +140,10 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType({
 """Kernels by name."""
 
 
+SEVERAL_OUTPUTS = Kernel(lambda x, y: (x * y, torch.tanh(x) + y), pair)
+"""A kernel with two outputs."""
+
+
 def opaque(compute: Callable[..., Any], inner: str, factor: float = 1.0, *, stepwise: bool = False) -> Any:
     """Return a kernel that computes in the dtype ``inner``, with a gradient that is wrong by a factor.
 
@@ -148,13 +152,15 @@ def opaque(compute: Callable[..., Any], inner: str, factor: float = 1.0, *, step
     low = getattr(torch, inner)
     working = low if stepwise else torch.float32
 
-    def run(arrays: list[Any], cotangent: Any = None) -> list[Any]:
-        """Return the output, or the gradients, as arrays of float64."""
-        with _disable_current_modes(), torch.set_grad_enabled(cotangent is not None):
-            leaves = [torch.from_numpy(a).to(low).to(working).requires_grad_(cotangent is not None) for a in arrays]
-            found = [compute(*leaves)]
-            if cotangent is not None:
-                found = list(torch.autograd.grad(found[0], leaves, torch.from_numpy(cotangent).to(working)))
+    def run(arrays: list[Any], *cotangents: Any) -> list[Any]:
+        """Return the outputs, or the gradients, as arrays of float64."""
+        with _disable_current_modes(), torch.set_grad_enabled(bool(cotangents)):
+            leaves = [torch.from_numpy(a).to(low).to(working).requires_grad_(bool(cotangents)) for a in arrays]
+            outputs = compute(*leaves)
+            found = outputs if isinstance(outputs, tuple) else (outputs,)
+            if cotangents:
+                seeds = [torch.from_numpy(cotangent).to(working) for cotangent in cotangents]
+                found = torch.autograd.grad(found, leaves, seeds)
             return [np.array(each.detach().to(low).double().numpy()) for each in found]
 
     def array(tensor: Any) -> Any:
@@ -164,12 +170,13 @@ def opaque(compute: Callable[..., Any], inner: str, factor: float = 1.0, *, step
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             ctx.save_for_backward(*inputs)
-            return torch.from_numpy(run([array(x) for x in inputs])[0]).to(inputs[0].dtype)
+            found = [torch.from_numpy(each).to(inputs[0].dtype) for each in run([array(x) for x in inputs])]
+            return found[0] if len(found) == 1 else tuple(found)
 
         @staticmethod
-        def backward(ctx: Any, cotangent: Any) -> Any:
+        def backward(ctx: Any, *cotangents: Any) -> Any:
             inputs = ctx.saved_tensors
-            found = run([array(x) for x in inputs], array(cotangent))
+            found = run([array(x) for x in inputs], *map(array, cotangents))
             return tuple(torch.from_numpy(factor * g).to(x.dtype) for g, x in zip(found, inputs, strict=True))
 
     return Opaque.apply

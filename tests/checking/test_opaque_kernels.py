@@ -12,7 +12,7 @@ from refgrad import check_gradients
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
-from tests.checking.opaque_kernels import KERNELS, drawn, opaque  # noqa: E402 (only where PyTorch is installed)
+from tests.checking.opaque_kernels import KERNELS, SEVERAL_OUTPUTS, drawn, opaque  # noqa: E402 (only where PyTorch is installed)
 
 pytestmark = pytest.mark.engines
 
@@ -52,3 +52,11 @@ def test_an_error_of_5_percent_in_float32_is_wrong(name: str) -> None:
     inputs = drawn(KERNELS[name], np.random.default_rng(0))
     function = opaque(KERNELS[name].compute, "float32", 1.05)
     assert check_gradients(function, inputs, raise_exception=False).outcome == "wrong"
+
+
+@pytest.mark.parametrize("inner", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize(("factor", "outcomes"), [(1.0, {"right", "inconclusive"}), (0.5, {"wrong"})])
+def test_a_kernel_with_several_outputs(inner: str, factor: float, outcomes: set[str]) -> None:
+    inputs = drawn(SEVERAL_OUTPUTS, np.random.default_rng(1), largest=2)
+    function = opaque(SEVERAL_OUTPUTS.compute, inner, factor)
+    assert check_gradients(function, inputs, raise_exception=False).outcome in outcomes

@@ -88,7 +88,6 @@ def test_what_rounding_leaves_of_a_gradient_of_zero_is_not_plainly_wrong(name: s
     assert check_gradients(CANCELLING[name], point, "autograd", raise_exception=False).outcome == "right"
 
 
-@pytest.mark.whole
 @pytest.mark.engines
 @pytest.mark.parametrize("near", [False, True])
 def test_no_graph_whose_gradient_is_right_is_called_wrong(near: bool) -> None:  # noqa: FBT001 (a case)

@@ -10,6 +10,7 @@ import pytest
 
 import refgrad.engine
 from refgrad import check_gradients
+from refgrad.checking.libraries.trees import Kind
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
@@ -43,7 +44,7 @@ def test_a_function_that_writes_to_its_argument_does_not_move_the_point() -> Non
 def test_what_was_read_of_a_tensor_stays_when_the_tensor_changes() -> None:
     kept = subject(lambda x: x, np.array([1.0]))
     tensor = engine.tensor([1.0, 2.0])
-    read = kept.read(tensor)
+    read = kept.library.read(tensor)
     tensor.mul_(3)
     assert read.tolist() == [1.0, 2.0]
 
@@ -51,7 +52,7 @@ def test_what_was_read_of_a_tensor_stays_when_the_tensor_changes() -> None:
 def test_a_backward_that_writes_to_its_seed_does_not_write_to_ours() -> None:
     kept = subject(lambda x: x, np.array([1.0]))
     seed = np.array([1.0, 2.0])
-    kept.seed(seed).mul_(3)
+    kept.library.seed(seed, Kind("float64")).mul_(3)
     assert seed.tolist() == [1.0, 2.0]
 
 

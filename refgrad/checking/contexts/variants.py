@@ -16,9 +16,9 @@ import numpy as np
 from refgrad.checking.check import STRETCH, Fault, GradientCheck
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, furthest, half_digits, near
-from refgrad.checking.messages import context_program
+from refgrad.checking.messages import context_program, given_seeds
 from refgrad.checking.modes import first_line, only_checked
-from refgrad.checking.subject import Seeds, SideEffectError
+from refgrad.checking.subject import Seeds, SideEffectError, same_bits
 from refgrad.native.observation import Raised
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import DifferencesJudge
@@ -125,8 +125,8 @@ class PlainCall:
         self.plain_forward, self.plain_backward = forward, backward
         self.check, self.subject, self.library = check, check.subject, check.subject.library
         self.seeds, self.gradients, self.precision = check.seeds[0], check.first, check.pullback.precision
-        self.seeded = [k for k, _ in _with_seed(self.seeds)]
-        self.names = [self.subject.name_of(position) for position in self.subject.positions]
+        self.seeded = [k for k, _ in given_seeds(self.seeds)]
+        self.names = self.subject.names
         leaves, outputs = check.pullback.leaves, [check.pullback.tensors[k] for k in self.seeded]
         self.shapes, self.output_shapes = ([tuple(x.shape) for x in tensors] for tensors in (leaves, outputs))
         self.recorded: dict[str, Any] = {}
@@ -206,14 +206,14 @@ class PlainCall:
         tolerance = NEARBY_TOLERANCE[self.precision]
         for k, output in zip(self.seeded, outputs, strict=True):
             value, expected = self.library.read(output), self.check.outputs[k]
-            if value.shape != expected.shape or not (_same(value, expected) or near(expected, value, tolerance)):
+            if value.shape != expected.shape or not (same_bits(value, expected) or near(expected, value, tolerance)):
                 raise Refused(f"output {k} is not the one of the plain call")
 
     def run(self, variant: Variant) -> Sequence[Array | None]:
         """Return the gradients of a variant, None for absent ones. Raises Refused and Mismatch."""
         forward, before, backward = self.code(variant)
         names = self.forward(variant, forward)
-        weighted = _with_seed(variant.seeds or self.seeds)
+        weighted = given_seeds(variant.seeds or self.seeds)
         names["cotangents"] = [self.library.seed(seed, self.check.pullback.kinds[k]) for k, seed in weighted]
         try:
             exec(_compiled(before), names)
@@ -246,7 +246,7 @@ class PlainCall:
             e if n in variant.constants else np.zeros_like(e) if g is None else g
             for n, (g, e) in enumerate(zip(gradients, expected, strict=True))
         ]
-        if all(map(_same, results, expected)):
+        if all(map(same_bits, results, expected)):
             return
         sizes = [max(_largest(a), _largest(b)) for a, b in zip(plain, expected, strict=True)]
         stairs = self.check.judge.stairs if isinstance(self.check.judge, DifferencesJudge) else None
@@ -306,10 +306,6 @@ class PlainCall:
         return f"right in the plain call, wrong when {variant.where}: {failure.text}\n{program}"
 
 
-def _with_seed(seeds: Seeds) -> list[tuple[int, Array]]:
-    return [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
-
-
 @cache
 def _compiled(code: str) -> CodeType:
     return compile(code, "<context>", "exec", dont_inherit=True)
@@ -332,10 +328,6 @@ def _is_lost(error: BaseException) -> bool:
 
 def _largest(array: Array) -> float:
     return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
-
-
-def _same(value: Array, expected: Array) -> bool:
-    return value.shape == expected.shape and value.tobytes() == expected.tobytes()
 
 
 def _within(value: Array, expected: Array, allowed: float) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -24,12 +25,13 @@ from refgrad import engine
 from refgrad.checking.certified import ASIDE, CertifiedJudge
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.low_precision.statistics import (
+    NUMBERS,
     Contrast,
     Errors,
     contrasts,
     first_finding,
     noise,
-    thresholds,
+    normal_quantile,
 )
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import Trace
@@ -43,9 +45,10 @@ from refgrad.scenario.formats import FORMATS
 ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
 """Structural operators whose results are rounded; the others move entries."""
 
-Comparison = tuple[str, Mapping[str, float], int]
-"""Result of a comparison: a message, empty if rounding explains all errors; the smallest detectable error of scale of
-each input; and the number of cotangents under which the truth is known."""
+
+Comparison = tuple[str, str, Mapping[str, float], int]
+"""Result of a comparison: the outcome and a message, which are empty if rounding explains all errors; the smallest
+detectable error of scale of each input; and the number of cotangents under which the truth is known."""
 
 
 class ComparedCheck(Protocol):
@@ -65,7 +68,8 @@ class ComparedCheck(Protocol):
 def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
     found: list[tuple[Contrast, str]] = []
-    messages, count = [], 0
+    beyond: list[tuple[float, str]] = []
+    count = 0
     dense = check.seeds[0]
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
         try:
@@ -74,17 +78,22 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
             break
         count += bool(data)
         for name, each in data.items():
-            messages.append(_of_entries(name, each))
+            beyond.append(_of_entries(name, each))
             if simulated:
                 found += [(contrast, name) for contrast in contrasts(each, regressors(check, seeds, each))]
-    worst = first_finding([contrast for contrast, _ in found])
-    if worst is not None:
+    whole = [(each, name) for each, name in found if each.regressor == "scale" and not each.index]
+    least = dict(sorted(((name, each.detectable(len(found))) for each, name in whole), key=itemgetter(1), reverse=True))
+    for outcome, limit, share in (
+        ("wrong", Contrast.wrong_above, NUMBERS.entry_gap),
+        ("inconclusive", Contrast.limit, 1),
+    ):
+        worst = first_finding([contrast for contrast, _ in found], limit)
         messages = [_of_contrast(name, worst, len(found)) for contrast, name in found if contrast is worst]
-    whole = (
-        (each.detectable(len(found)), name) for each, name in found if each.regressor == "scale" and not each.index
-    )
-    least = {name: size for size, name in sorted(whole, reverse=True)}
-    return next(filter(None, messages), ""), least, count
+        messages += [text for size, text in beyond if size > share]
+        if messages:
+            doubt = ": too little beyond it to be called wrong" if outcome == "inconclusive" else ""
+            return outcome, f"{messages[0]}{doubt}", least, count
+    return "", "", least, count
 
 
 def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
@@ -117,9 +126,11 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
         return list(reverse_gradients(trace, contributions, *rounding).values())
 
     numbers = max(1, sum(array.size for array in subject.point))
-    runs = min(thresholds().runs, max(thresholds().draws, thresholds().most_numbers // numbers))
-    errors, seen, shared = simulation(check, seeds, runs) if simulated else ([], False, [])
-    count = runs if simulated and not errors else thresholds().draws
+    runs = min(NUMBERS.runs, max(NUMBERS.draws, NUMBERS.most_numbers // numbers))
+    zero = not any(seed is not None and seed.any() for seed in seeds)
+    many = runs if simulated else NUMBERS.draws
+    errors, seen, shared = ([], False, []) if zero else simulation(check, seeds, many, shared=simulated)
+    count = runs if simulated and not errors else NUMBERS.draws
     rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
     largest = max(array.size for array in trace.values.values())
@@ -129,8 +140,9 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
         lost = size * min(1.0, FORMATS[check.accumulate].unit * largest / max(1, true.size))
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
-        name = subject.name_of(subject.positions[k])
-        result[name] = Errors(observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen)
+        result[subject.names[k]] = Errors(
+            observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen
+        )
     return result
 
 
@@ -189,7 +201,8 @@ def reverse_gradients(
 def truth(trace: Trace, contributions: Contributions, choices: np.random.Generator) -> dict[str, Array] | None:
     """Return the gradients in float64, NaN for entries at a kink, or None if a forward sweep does not agree.
 
-    They are the mean of those at two points, a relative distance of ``ASIDE`` away.
+    They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much,
+    which is far below a rounding of 16 bits.
     """
     signs = {name: np.where(choices.random(shape) < 1 / 2, -1.0, 1.0) for name, shape in trace.shapes.items()}
     sides = []
@@ -203,7 +216,8 @@ def truth(trace: Trace, contributions: Contributions, choices: np.random.Generat
         ]
         sides.append(reverse_gradients(moved, contributions))
         rounding = screening.Rounding("float64", trace.terms, large=True)
-        if not screening.Sweep(moved, sides[-1], choices).passes(contributions, rounding):
+        explained = ASIDE * math.sqrt(sum(side.size for side in sides[-1].values()))
+        if not screening.Sweep(moved, sides[-1], choices).passes(contributions, rounding, explained):
             return None
     return {name: _joined(sides[0][name], sides[1][name]) for name in trace.inputs}
 
@@ -217,11 +231,12 @@ def _joined(one: Array, other: Array) -> Array:
 Simulation = tuple[list[Array], bool, list[tuple[int, list[Array]]]]
 
 
-def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> Simulation:
+def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -> Simulation:
     """Return the errors of each input in runs that are rounded anew, and the effects of results with few entries.
 
-    The second value is True if the backward rounds more than once for each input. The other two are empty if the
-    function raises an exception when its results are changed.
+    If these are not ``shared``, results with few entries are rounded anew as all others. The second value is True if
+    the backward rounds more than once for each input. The other two are empty if the function raises an exception when
+    its results are changed.
     """
     unchanged = Rerounding(check.choices, only=sys.maxsize)
 
@@ -231,13 +246,13 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int) -> Simulation:
 
     try:
         base = run(check, seeds, unchanged)
-        few = {number: size for number, size in enumerate(unchanged.sizes) if size <= thresholds().few}
-        few = dict(list(few.items())[: thresholds().few])
+        few = {number: size for number, size in enumerate(unchanged.sizes) if size <= NUMBERS.few}
+        few = dict(list(few.items())[: NUMBERS.few if shared else 0])
         errors = changes([Rerounding(check.choices, few) for _ in range(runs)], 1 / math.sqrt(12))
-        ways = {size: range(min(thresholds().combinations, 1 << (size - 1).bit_length())) for size in few.values()}
+        ways = {size: range(min(NUMBERS.combinations, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
-        return errors, seen, [(few[only], changes(each, 0.5 / thresholds().step)) for only, each in alone.items()]
+        return errors, seen, [(few[only], changes(each, 0.5 / NUMBERS.step)) for only, each in alone.items()]
     except TimeoutError:
         raise
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
@@ -262,7 +277,7 @@ class Rerounding:
 
     def __call__(self, dtype: str, bits: Array) -> None:
         """Move the entries of a result that are neither zero nor close to the ends of the range."""
-        position, digits, step = len(self.sizes), FORMATS[dtype].bits - 1, thresholds().step
+        position, digits, step = len(self.sizes), FORMATS[dtype].bits - 1, NUMBERS.step
         self.sizes.append(bits.size)
         if position == self.only:
             steps = step * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
@@ -271,7 +286,8 @@ class Rerounding:
         else:
             steps = np.where(self.choices.random(2**digits) < 1 / 2, -1, 1)[bits & (2**digits - 1)]
         magnitude, end = bits & 0x7FFF, 0x7FFF >> digits << digits
-        bits += np.where((magnitude > step) & (magnitude < end - step), steps, 0).astype(np.int16)
+        size = np.abs(steps)
+        bits += np.where((magnitude > size) & (magnitude < end - size), steps, 0).astype(np.int16)
 
 
 def walsh(positions: Array, number: int) -> Array:
@@ -296,24 +312,23 @@ def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
 def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Array]:
     """Return what a missing term may be a multiple of: a constant, and inputs, outputs and cotangents of the shape."""
     subject, named = check.subject, dict[str, Array | None]({"": np.ones(data.truth.shape)})
-    for position, array in zip(subject.positions, subject.point, strict=True):
-        named[f"input {subject.name_of(position)}"] = array
+    named |= {f"input {name}": array for name, array in zip(subject.names, subject.point, strict=True)}
     for stem, others in (("output", check.outputs), ("the cotangent of output", seeds)):
         named |= {f"{stem} {k}": array for k, array in enumerate(others)}
     return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == data.truth.shape}
 
 
-def _of_entries(name: str, data: Errors) -> str:
-    """Return a message about entries that are too far off, empty if there are none."""
+def _of_entries(name: str, data: Errors) -> tuple[float, str]:
+    """Return how many times as large as rounding explains the errors of entries are, with a message."""
     size, ratios = noise(data)
-    ratios = np.where(data.invalid, np.inf, ratios)
-    if ratios.size and ratios.max() > thresholds().largest_entry:
+    ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
+    if ratios.size and ratios.max() > 1:
         worst = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
         values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
-        return f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
-    if size > thresholds().noise:
-        return f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
-    return ""
+        text = f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
+        return float(ratios[worst]), text
+    text = f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
+    return size / NUMBERS.noise, text
 
 
 def _of_contrast(name: str, worst: Contrast, count: int) -> str:

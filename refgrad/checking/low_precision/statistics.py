@@ -10,62 +10,44 @@ over all entries, or over those of each row, column, head or block. With p = tru
 p = 1 it shows a missing mean, and with p = an input, an output or a cotangent, a missing term of rank one.
 
 The standard error of d is that of simulated roundings: ``errors`` holds the errors of runs of the function in which
-every rounded result is rounded anew. It follows Student's t with one degree of freedom per run. It grows by the ratio
-of the median size of the residuals to the mean size of the simulated errors, since rounding inside of opaque kernels
-is not simulated. Results with few entries, such as the inverse deviations of some rows, or one factor for all, are
-common to many entries, so chance does not average them out: their largest effect is allowed in full. With q = the
-quantile of Student's t for a share of ``false_alarms`` (Holm, A simple sequentially rejective multiple test
-procedure, 1979; the first step decides whether there is any finding), a contrast is a finding if |d| - allowed > q ·
-error.
+every rounded result is rounded anew. It follows Student's t with one degree of freedom per run. Results with few
+entries, such as the inverse deviations of some rows, or one factor for all, are common to many entries, so chance does
+not average them out: their largest effect is allowed in full. With q = the quantile of Student's t for a share of
+``false_alarms`` (Holm, A simple sequentially rejective multiple test procedure, 1979; the first step decides whether
+there is any finding), rounding explains |d| <= allowed + q · error.
+
+Rounding inside of operators and opaque kernels is not simulated. If the median size r of the residuals exceeds the mean
+size m of the simulated errors, such hidden roundings explain the excess: the standard error is multiplied by r / m, and
+hidden errors of the deviation √(r² - m²) / 0.67 in scales are added. The scales include what is lost in differences of
+larger numbers, of which the simulation moves only the result. If more than the last rounding of the backward is seen,
+the deviation is at least ``hidden`` scales, since sums inside of its operators may be rounded, too. Equal entries of
+the truth have equal hidden errors, as under a cotangent of ones, so these do not average out.
+
+n entries leave open how large hidden roundings are, since the median of n sizes has a relative standard error of
+1.17 / √n. So a contrast is a finding if |d| exceeds what rounding explains by the factor 1 + gap / √n, and inconclusive
+below. Here n is the effective number of independent entries of the group: the square of the ratio of the effect of
+hidden errors that are all equal to the effect of independent ones.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
-from statistics import NormalDist
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Final
 
 import numpy as np
+from scipy import special
 
 from refgrad.checking.libraries.trees import Array
 from refgrad.documents import parsed_toml
 from refgrad.scenario.formats import FORMATS, Format
 from refgrad.specification import shipped_path
 
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The numbers of ``specs/numbers/low_precision.toml``, which describes them."""
-
-    false_alarms: float
-    power: float
-    draws: int
-    runs: int
-    most_numbers: int
-    few: int
-    combinations: int
-    step: int
-    fewest: int
-    most_groups: int
-    floor: float
-    roundings: int
-    unseen: tuple[float, float]
-    noise: float
-
-    @property
-    def largest_entry(self) -> float:
-        """Largest error of one entry, in scales, that rounding explains."""
-        return normal_quantile(self.false_alarms) * self.noise
-
-
-@cache
-def thresholds() -> Thresholds:
-    """Return the numbers of the comparison."""
-    return Thresholds(**parsed_toml(shipped_path("numbers", "low_precision.toml")))
+NUMBERS: Final[Any] = SimpleNamespace(**parsed_toml(shipped_path("numbers", "low_precision.toml")))
+"""Chosen numbers of ``specs/numbers/low_precision.toml``, which describes them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +83,7 @@ class Errors:
         known = np.logical_and.reduce([np.isfinite(each) for each in numbers])
         known &= (size >= 2 * self.form.smallest_normal) & (size <= self.form.largest / 2)
         typical = math.sqrt(float(np.mean(np.square(self.truth[known])))) if known.any() else 0.0
-        scale = np.hypot(self.scale, thresholds().floor * self.form.unit * typical)
+        scale = np.hypot(self.scale, NUMBERS.floor * self.form.unit * typical)
         return np.where(known & (scale > 0), 1 / np.square(np.where(known & (scale > 0), scale, 1.0)), 0.0)
 
 
@@ -110,7 +92,8 @@ class Contrast:
     """The slope of the errors along a regressor in one group of entries, and what rounding explains of it.
 
     ``axes`` are those that a group extends along and ``index`` is the position of the group along the others.
-    ``reduction`` is the part of the sum of squared errors that the slope explains.
+    ``entries`` is the effective number of independent entries. ``reduction`` is the part of the sum of squared errors
+    that the slope explains.
     """
 
     regressor: str
@@ -120,31 +103,35 @@ class Contrast:
     slope: float
     allowed: float
     error: float
+    entries: float
     reduction: float
 
     def limit(self, count: int) -> float:
         """Return the largest slope that rounding explains, among so many contrasts."""
-        return self.allowed + student_quantile(thresholds().false_alarms / count, self.runs) * self.error
+        return self.allowed + student_quantile(NUMBERS.false_alarms / count, self.runs) * self.error
+
+    def wrong_above(self, count: int) -> float:
+        """Return the slope above which the gradient is wrong, among so many contrasts."""
+        return self.limit(count) * (1 + NUMBERS.gap / math.sqrt(self.entries))
 
     def detectable(self, count: int) -> float:
         """Return the smallest slope that is detected with the probability ``power``, among so many contrasts."""
-        return self.limit(count) + NormalDist().inv_cdf(thresholds().power) * self.error
+        return self.wrong_above(count) + special.ndtri(NUMBERS.power) * self.error
 
 
 def normal_quantile(probability: float) -> float:
     """Return the number that a standard normal variable exceeds in magnitude with a small probability."""
-    return -NormalDist().inv_cdf(probability / 2)
+    return -float(special.ndtri(probability / 2))
 
 
 def student_quantile(probability: float, degrees: int) -> float:
-    """Return the same for Student's t, by Wallace's approximation (Annals of Mathematical Statistics 1959)."""
-    scaled = normal_quantile(probability) * (8 * degrees + 3) / (8 * degrees + 1)
-    return math.sqrt(degrees * math.expm1(scaled * scaled / degrees))
+    """Return the same for Student's t."""
+    return -float(special.stdtrit(degrees, probability / 2))
 
 
 def single() -> float:
     """Return the common error, in scales of float16, that roundings in float32 explain."""
-    return thresholds().roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
+    return NUMBERS.roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
 
 
 def groupings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -160,31 +147,47 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
     weights, roots = data.weights, np.sqrt(data.weights)
     known = weights > 0
     truth, errors = np.where(known, data.truth, 0.0), np.where(known, data.observed - data.truth, 0.0)
-    simulated = np.where(known, data.errors, 0.0)
+    simulated, scale = np.where(known, data.errors, 0.0), 1 / np.where(known, roots, 1.0)
+    shared = [(count, np.where(known, effects, 0.0)) for count, effects in data.shared]
+    alike = scale * _signs(data)
     typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
     for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
         weighted = weights * regressor
         total = np.sum(weighted * regressor, axis=axes, keepdims=True)
         counts = np.count_nonzero(weighted, axis=axes, keepdims=True)
-        valid = (total > 0) & (counts >= (1 if total.size == 1 else thresholds().fewest))
-        if not valid.any() or valid.size > thresholds().most_groups:
+        valid = (total > 0) & (counts >= (1 if total.size == 1 else NUMBERS.fewest))
+        if not valid.any() or valid.size > NUMBERS.most_groups:
             continue
 
         def slopes(array: Array, weighted: Array = weighted, total: Array = total, axes: Any = axes) -> Array:
-            sums = np.sum(weighted * np.where(known, array, 0.0), axis=tuple(a + 1 for a in axes), keepdims=True)
+            sums = np.sum(weighted * array, axis=tuple(a + 1 for a in axes), keepdims=True)
             return np.asarray(sums / np.where(total > 0, total, 1.0))
 
         (slope,) = slopes(errors[None])
-        ratio = float(np.median((np.abs(errors - slope * regressor) * roots)[known])) / typical if typical else 1.0
-        spread = max(1.0, ratio) * np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
-        common = 2.0 if ratio > thresholds().unseen[data.seen] else single()
-        common = thresholds().noise if not data.seen and data.form == FORMATS["float16"] else common
-        (least,) = slopes(np.copysign(common / np.where(known, roots, 1.0), regressor)[None])
-        allowed = sum((_largest(count, slopes(effects)) for count, effects in data.shared), least)
-        columns = (each[valid].tolist() for each in (slope, allowed, spread, np.square(slope) * total))
+        residual = float(np.median((np.abs(errors - slope * regressor) * roots)[known]))
+        ratio = residual / typical if typical else 1.0
+        spread = np.sqrt(np.mean(np.square(slopes(simulated)), axis=0))
+        (equal,) = slopes(np.copysign(scale, regressor)[None])
+        independent = np.sqrt(np.mean(np.square(slopes(alike)), axis=0))
+        excess = math.sqrt(max(0.0, residual**2 - typical**2)) / special.ndtri(3 / 4)
+        hidden = max(excess, NUMBERS.hidden if data.seen else 0.0)
+        spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
+        apart = np.divide(equal, independent, out=np.sqrt(counts), where=independent > 0)
+        entries = np.clip(np.square(apart), 1, np.maximum(counts, 1))
+        common = 2.0 if ratio > NUMBERS.unseen[data.seen] else single()
+        common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
+        allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), common * equal)
+        columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
             index = tuple(i for axis, i in enumerate(position) if axis not in axes)
             yield Contrast(name, axes, index if total.size > 1 else (), len(simulated), *numbers)
+
+
+def _signs(data: Errors) -> Array:
+    """Return random signs for as many runs as there are simulated ones, the same for entries whose truth is equal."""
+    values, which = np.unique(data.truth.astype(np.float32), return_inverse=True)
+    signs = np.random.default_rng(0).choice((-1.0, 1.0), (len(data.errors), values.size))
+    return np.asarray(signs[:, which.reshape(data.truth.shape)])
 
 
 def _largest(count: int, slopes: Array) -> Array:
@@ -197,16 +200,24 @@ def _largest(count: int, slopes: Array) -> Array:
 
 
 def noise(data: Errors) -> tuple[float, Array]:
-    """Return the root mean square of the errors in scales, and the error of each entry in scales."""
+    """Return the root mean square of the errors in scales, and the error of each entry in scales.
+
+    The scale is that of the budget or that of the simulated errors, whichever is larger: the function may compute
+    differences that its trace does not have.
+    """
     weights = data.weights
-    ratios = np.where(weights > 0, np.abs(data.observed - data.truth), 0.0) * np.sqrt(weights)
+    known = weights > 0
+    simulated = np.sqrt(np.mean(np.square(np.where(known, data.errors, 0.0)), axis=0))
+    scale = np.maximum(1 / np.sqrt(np.where(known, weights, 1.0)), simulated)
+    ratios = np.where(known, np.abs(data.observed - data.truth), 0.0) / scale
     return math.sqrt(float(np.sum(np.square(ratios))) / max(1, int(np.count_nonzero(weights)))), ratios
 
 
-def first_finding(found: Sequence[Contrast]) -> Contrast | None:
-    """Return the contrast that explains most among those that rounding does not explain, or None.
+def first_finding(found: Sequence[Contrast], limit: Callable[[Contrast, int], float]) -> Contrast | None:
+    """Return the contrast that explains most among those with a slope above a limit, or None.
 
-    That is the first step of Holm's procedure, which decides whether there is any finding.
+    With the limit of what rounding explains, that is the first step of Holm's procedure, which decides whether there is
+    any finding.
     """
-    significant = (each for each in found if abs(each.slope) > each.limit(len(found)))
+    significant = (each for each in found if abs(each.slope) > limit(each, len(found)))
     return max(significant, key=lambda each: each.reduction, default=None)

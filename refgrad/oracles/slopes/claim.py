@@ -59,11 +59,6 @@ class Interval:
     kink: bool
     allowed: float
 
-    @property
-    def blur(self) -> float:
-        """Size of the smallest error that would be seen."""
-        return self.upper - self.lower + 2 * self.allowed
-
 
 class DifferencesJudge(Directions):
     """Judges gradients by finite differences: along random directions, and by entries if these leave anything open."""
@@ -116,7 +111,7 @@ class DifferencesJudge(Directions):
 
     def truths(self, seeds: Seeds) -> list[npt.NDArray[Any]]:
         """Return the gradients, with NaN for slopes that are not known well, and for all if too many or on stairs."""
-        weights = self.weights(seeds)
+        weights = directions.seed_weights(seeds, self.function.outputs)
         slopes = np.full(self.flat.size, np.nan)
         for flat in range(self.flat.size if self.flat.size <= directions.FULL_INPUTS and self.stairs is None else 0):
             if self.is_over():
@@ -127,11 +122,6 @@ class DifferencesJudge(Directions):
             if upper - lower <= KNOWN * max(abs(lower + upper), LEAST_SLOPE):
                 slopes[flat] = (lower + upper) / 2 / self.magnitude[flat]
         return list(directions.split(slopes, tuple(array.astype(np.float64) for array in self.function.arrays)))
-
-    def weights(self, seeds: Seeds) -> Floats:
-        """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
-        pairs = zip(seeds, self.function.outputs, strict=True)
-        return directions.flattened([np.zeros(output.shape) if seed is None else seed for seed, output in pairs])
 
     def jitter(self, seeds: Seeds) -> Floats:
         """Return how much rounding moves each entry of the gradient between neighbouring points."""
@@ -168,7 +158,7 @@ class ClaimedGradient:
         """Take the claimed gradients of all inputs."""
         self.judge = judge
         self.seeds = seeds
-        self.weights = judge.weights(seeds)
+        self.weights = directions.seed_weights(seeds, judge.function.outputs)
         self.claimed = directions.flattened(gradients)
         sizes = np.abs(self.claimed * judge.magnitude)
         least = LEAST_SLOPE * float(np.abs(self.weights) @ judge.sizes)
@@ -211,7 +201,7 @@ class ClaimedGradient:
             wrong = self.far_off(direction)
             if wrong is None:
                 continue
-            near = self.near(direction)
+            near = self.judge.near_slopes(direction.vector)
             if self.denied(direction, near):
                 continue
             if self.far_off(near) or self.far_off(judge.quick_slopes(direction.vector, OTHER_STEPS)):
@@ -229,12 +219,6 @@ class ClaimedGradient:
             return None
         size = max(self.typical, abs(wrong.lower), abs(wrong.upper))
         return wrong if wrong.error > PLAIN * size else None
-
-    def near(self, direction: Direction) -> Direction:
-        """Return the slopes by the smallest steps."""
-        if self.judge.measured and not self.judge.refined:
-            self.judge.refine()
-        return self.judge.near_slopes(direction.vector)
 
     def denied(self, direction: Direction, near: Direction) -> bool:
         """Return True if the slopes by the smallest steps contradict others: there may be a pole between them."""
@@ -306,9 +290,10 @@ class ClaimedGradient:
         """Return the entries whose contribution is so small that an error in one of them would not have shown."""
         if len(members) == 1:
             return members[:0]
-        blurs = [self.interval(direction).blur for direction in group]
+        intervals = map(self.interval, group)
+        blur = min(each.upper - each.lower + 2 * each.allowed for each in intervals)  # the smallest visible error
         parts = np.abs(self.claimed[members]) * self.judge.magnitude[members] / 2
-        return members[(parts * self.judge.vague < min(blurs)) & (parts > 0)]
+        return members[(parts * self.judge.vague < blur) & (parts > 0)]
 
     def of_entry(self, flat: int) -> Discrepancy | None:
         """Return what is not right along the axis of one entry, confirmed, or None."""
@@ -364,21 +349,15 @@ class ClaimedGradient:
         inside = lower - interval.allowed <= observed <= upper + interval.allowed
         if inside and not vague:
             return None
-        flats = np.flatnonzero(along)
-        single = len(flats) == 1
-        position, entry = self.judge.index_of(int(flats[0])) if single else (self.judge.function.positions[0], None)
-        length = float(np.sum(direction.vector)) if single else 1.0
-        low, high = sorted((lower / length, upper / length))
-        kink = interval.kink and vague
-        if kink:
-            low, high = (0.0 if abs(end) < directions.VAGUE_ABOVE * (high - low) else end for end in (low, high))
-        truth = f"between {low:.8g} and {high:.8g}" if kink else f"{(low + high) / 2:.10g} ± {(high - low) / 2:.1g}"
+        kink, first = interval.kink and vague, self.judge.function.positions[0]
+        discrepancy = self.judge.discrepancy(direction.vector, observed, (lower, upper), first, kink=kink)
         if not known or inside:
-            cause = "pole" if not known else "kink" if kink else "noise"
-            return Discrepancy("inconclusive", position, entry, observed / length, low, high, truth, 0.0, cause)
+            return replace(
+                discrepancy, severity="inconclusive", cause="pole" if not known else "kink" if kink else "noise"
+            )
         error = max(lower - observed, observed - upper, 0.0) if np.isfinite(observed) else np.inf
         multiple = (error + (upper - lower) / 2) / max(interval.allowed + (upper - lower) / 2, 1e-300)
-        return Discrepancy("wrong", position, entry, observed / length, low, high, truth, multiple)
+        return replace(discrepancy, explained=multiple)
 
     def asked_again(self, direction: Direction) -> Discrepancy | None:
         """Measure again with other steps, allow for the gradient's own noise, and return what is still discrepant."""
@@ -391,7 +370,7 @@ class ClaimedGradient:
             return first if second is None or second.failing else second
         if self.between(direction, again):
             return None
-        near = self.near(direction)
+        near = self.judge.near_slopes(direction.vector)
         if self.denied(direction, near):
             return self.compared(near, jitter) or replace(first, severity="inconclusive", cause="pole")
         if first.entry is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import comb
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
 Pattern = npt.NDArray[Any]
-Number = TypeVar("Number", np.float64, np.bool_)
 
 ROUNDING_SAFETY = 16.0
 """Number of standard deviations of the noise by which a value may be off."""
@@ -98,18 +97,9 @@ class BoundedSlopes:
         better = other.error < error[indices]
         chosen = indices[better]
         error[chosen] = other.error[better]
-        return BoundedSlopes(
-            _replaced(self.value, chosen, other.value[better]),
-            error,
-            _replaced(self.rounding, chosen, other.rounding[better]),
-            _replaced(self.kink, chosen, other.kink[better]),
-        )
-
-
-def _replaced(array: npt.NDArray[Number], indices: Positions, entries: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    result = array.copy()
-    result[indices] = entries
-    return result
+        value, rounding, kink = self.value.copy(), self.rounding.copy(), self.kink.copy()
+        value[chosen], rounding[chosen], kink[chosen] = other.value[better], other.rounding[better], other.kink[better]
+        return BoundedSlopes(value, error, rounding, kink)
 
 
 def table_noise(values: Floats) -> Floats:

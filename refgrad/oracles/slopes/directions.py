@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.oracles.judgement import vague_above
+from refgrad.oracles.judgement import Discrepancy, vague_above
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Positions
 from refgrad.oracles.slopes.slopes import SCALES, Along, Scale, noise_along, slopes_along, slopes_around
 from refgrad.scenario.formats import FORMATS
@@ -222,6 +222,8 @@ class Directions:
 
     def near_slopes(self, vector: Floats) -> Direction:
         """Return a direction with its slopes by the smallest step only, which resolves kinks between larger steps."""
+        if self.measured and not self.refined:
+            self.refine()
         return self._central(vector, self.scale.steps[-1:], OFF_GRID)
 
     def _central(self, vector: Floats, steps: tuple[float, ...], shrink: float) -> Direction:
@@ -284,6 +286,22 @@ class Directions:
         errors = TERMS * steepest * units
         return np.where(np.isfinite(errors), errors, 0.0)
 
+    def discrepancy(
+        self, vector: Floats, observed: float, ends: tuple[float, float], position: int, *, kink: bool = False
+    ) -> Discrepancy:
+        """Return that an ``observed`` slope along a vector is outside of an interval with these ends.
+
+        If the vector moves one entry, it is about the derivative by this entry, else about the input at a position.
+        """
+        flats, entry, length = np.flatnonzero(vector), None, 1.0
+        if len(flats) == 1:
+            (position, entry), length = self.index_of(int(flats[0])), float(vector.sum())
+        low, high = sorted((ends[0] / length, ends[1] / length))
+        if kink:
+            low, high = (0.0 if abs(end) < VAGUE_ABOVE * (high - low) else end for end in (low, high))
+        truth = f"between {low:.8g} and {high:.8g}" if kink else f"{(low + high) / 2:.10g} ± {(high - low) / 2:.1g}"
+        return Discrepancy("wrong", position, entry, observed / length, low, high, truth, 0.0)
+
     def index_of(self, flat: int) -> tuple[int, tuple[int, ...]]:
         """Return the number of the input and the index in it of an entry of all."""
         k = int(np.searchsorted(self.ends, flat, side="right"))
@@ -318,6 +336,12 @@ def without(members: Positions, others: Positions) -> Positions:
 def flattened(arrays: Sequence[npt.NDArray[Any]]) -> Floats:
     """Return the entries of all arrays in one array."""
     return np.concatenate([np.zeros(0), *(array.astype(np.float64).ravel() for array in arrays)])
+
+
+def seed_weights(seeds: Seeds, outputs: Arrays) -> Floats:
+    """Return the seeds of all outputs, flattened, with zeros for outputs without one."""
+    pairs = zip(seeds, outputs, strict=True)
+    return flattened([np.zeros(output.shape) if seed is None else seed for seed, output in pairs])
 
 
 def split(flat: Floats, like: Arrays) -> Arrays:

@@ -14,25 +14,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise, takewhile
+from types import SimpleNamespace
+from typing import Any, Final
 
 import numpy as np
 
+from refgrad.documents import parsed_toml
 from refgrad.oracles.judgement import Discrepancy, vague_above
 from refgrad.oracles.slopes.curves import Booleans, Floats, Positions
 from refgrad.oracles.slopes.directions import DIRECTIONS, HALVES, Directions, Seeds, halved
 from refgrad.scenario.formats import FLOAT64, FORMATS, least_precise
+from refgrad.specification import shipped_path
 
-OCTAVES = 4
-"""Number of halvings of distances, each with as many points."""
-
-PAIRS = OCTAVES**2
-"""Number of pairs of points, one to either side, at the distances of an octave."""
-
-SURE = 5.0
-"""Number of standard errors by which a fitted slope may be off."""
-
-DETECTABLE = 2.0**-OCTAVES / 2
-"""Largest relative error of the slope by which the entries of an input are called right: it is less than 5 %."""
+NUMBERS: Final[Any] = SimpleNamespace(**parsed_toml(shipped_path("numbers", "stairs.toml")))
+"""Chosen numbers of ``specs/numbers/stairs.toml``, which describes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +46,17 @@ def stairs_of(function: Directions) -> Stairs | None:
     """Return the stairs of a function, or None if it has none."""
     flat, values = function.flat, function.function.values
     wave = np.cos(np.arange(flat.size) ** 2.0)
-    step = np.copysign(1 + np.abs(wave), wave) * function.magnitude / (OCTAVES + 2)  # no multiple of stairs
-    tiny = OCTAVES**OCTAVES * FLOAT64.unit * step
+    step = np.copysign(1 + np.abs(wave), wave) * function.magnitude / NUMBERS.divisor
+    tiny = NUMBERS.tiny * FLOAT64.unit * step
     still = values(flat + tiny) == function.here
     if not still.any():
         return None
-    points = [flat + way * 2.0**-octave * step for octave in range(OCTAVES) for way in (1, -1)]
+    points = [flat + way * 2.0**-octave * step for octave in range(NUMBERS.octaves) for way in (1, -1)]
     sides, near = (np.stack([values(point + by) for point in points]) for by in (0.0, tiny))
     with np.errstate(all="ignore"):
         few_bits = (sides == sides.astype(np.float32)).all(axis=0)
         changes = np.abs(sides[-2:] - function.here).min(axis=0)  # a tiny step would show them in float64
-    still &= few_bits | (changes > OCTAVES**-OCTAVES * np.abs(function.here))
+    still &= few_bits | (changes > NUMBERS.change * np.abs(function.here))
     still &= (np.mean(sides == near, axis=0) > 1 / 2) & (sides != function.here).any(axis=0)
     seen = np.stack([function.here, *sides])[:, still]
     seen = seen[np.isfinite(seen) & (seen != 0)]
@@ -87,15 +82,15 @@ def _format_of(numbers: Floats) -> tuple[float, bool]:
     whole = np.ldexp(mantissas, FLOAT64.bits).astype(np.int64)
     bits = FLOAT64.bits - np.log2(whole & -whole)
     small = exponents <= exponents.max() - 2
-    enough = min(np.count_nonzero(small), np.count_nonzero(~small)) >= OCTAVES
+    enough = min(np.count_nonzero(small), np.count_nonzero(~small)) >= NUMBERS.fewest
     return float(bits.max()), bool(enough and bits[small].max() == bits.max())
 
 
 def _width(function: Directions, still: Booleans) -> float:
     """Return the median of the smallest steps by single large entries that move an output, relative to these."""
-    steps = 2.0 ** np.arange(-FORMATS["float32"].bits - OCTAVES, -OCTAVES)
+    steps = 2.0 ** np.arange(-FORMATS["float32"].bits - NUMBERS.octaves, -NUMBERS.octaves)
     smallest = []
-    for entry in np.argsort(-np.abs(function.flat))[:OCTAVES]:
+    for entry in np.argsort(-np.abs(function.flat))[: NUMBERS.fewest]:
         axis = np.where(np.arange(function.flat.size) == entry, function.magnitude, 0.0)
         sides = np.stack([function.function.values(function.flat + step * axis) for step in steps])
         smallest.append(steps[int(np.argmax((sides != function.here)[:, still].any(axis=1)))])
@@ -165,24 +160,21 @@ class StaircaseClaim:
         rounding = self.form.unit * (abs(observed) + outputs * np.sqrt(np.mean(vector[along] ** 2)))
         doubt = float(error + rounding + 2 * np.std(self.nearby @ vector))
         parts = np.abs(self.claimed * function.magnitude)[members]
-        typical = max(abs(observed), float(parts.max()), DETECTABLE**2 * outputs)
-        vague = min(vague_above(self.form), DETECTABLE if len(along) == len(members) else 1.0)
+        typical = max(abs(observed), float(parts.max()), NUMBERS.detectable**2 * outputs)
+        vague = min(vague_above(self.form), NUMBERS.detectable if len(along) == len(members) else 1.0)
         gap = abs(observed - value)
         if self.sure and (gap <= doubt <= vague * typical or not (observed or moved.any())):
             return None
-        position, index = function.index_of(int(along[0]))
-        length = float(np.sum(vector)) if len(along) == 1 else 1.0
-        truth = f"{value / length:.10g} ± {error / abs(length):.1g}"
-        low, high = sorted(((value - error) / length, (value + error) / length))
-        entry = index if len(along) == 1 else None
+        position, _ = function.index_of(int(along[0]))
+        discrepancy = function.discrepancy(vector, observed, (value - error, value + error), position)
         if gap <= 2 * doubt or np.isinf(doubt):
-            return Discrepancy("inconclusive", position, entry, observed / length, low, high, truth, 0.0, "noise")
-        return Discrepancy("wrong", position, entry, observed / length, low, high, truth, gap / doubt)
+            return replace(discrepancy, severity="inconclusive", cause="noise")
+        return replace(discrepancy, explained=gap / doubt)
 
     @cached_property
     def nearby(self) -> Floats:
         """Claimed gradients at points on the same stair or the next, which show how they are rounded."""
-        gradients = [self.function.function.gradient(self.moved(), self.seeds) for _ in range(PAIRS)]
+        gradients = [self.function.function.gradient(self.moved(), self.seeds) for _ in range(NUMBERS.pairs)]
         return np.stack([self.claimed, *(each for each in gradients if each is not None)])
 
     def moved(self) -> Floats:
@@ -192,9 +184,9 @@ class StaircaseClaim:
 
     def slope(self, vector: Floats) -> tuple[float, float, Booleans]:
         """Return the slope of the weighted sum along a direction, its error, and a mask of the outputs that move."""
-        count = PAIRS if self.form.bits <= HALVES else PAIRS // 2
+        count = NUMBERS.pairs if self.form.bits <= HALVES else NUMBERS.pairs // 2
         count *= 2 if np.count_nonzero(vector) > 1 else 1
-        octaves = np.repeat(np.arange(OCTAVES) + self.form.bits // (OCTAVES + 2), count)
+        octaves = np.repeat(np.arange(NUMBERS.octaves) + self.form.bits // NUMBERS.divisor, count)
         distances = self.random.uniform(0.5, 1, octaves.size) / 2.0**octaves
         antisymmetric, symmetric = np.zeros(distances.size), np.zeros(distances.size)
         moved = np.zeros(self.weights.size, dtype=bool)
@@ -224,7 +216,7 @@ def fitted(distances: Floats, antisymmetric: Floats, symmetric: Floats) -> tuple
     half_kink, _ = _first_coefficient(distances, symmetric, (1, 2), 0.0)
     fits = [_first_coefficient(distances, antisymmetric, powers, grain) for powers in ((1,), (1, 3), (1, 3, 5))]
     results = [
-        (SURE * deviation + 2 * abs(value - finer) + abs(half_kink), value)
+        (NUMBERS.sure * deviation + 2 * abs(value - finer) + abs(half_kink), value)
         for (value, deviation), (finer, _) in pairwise(fits)
     ]
     error, value = min(results)

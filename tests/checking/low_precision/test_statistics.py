@@ -51,7 +51,7 @@ def simulated(seed: int, shape: tuple[int, int], *, shared: str, factor: Any = 1
 
 def found(data: Errors) -> Contrast | None:
     """Return the finding of a gradient, with a constant as a further regressor."""
-    return first_finding(list(contrasts(data, {"": np.ones(data.truth.shape)})))
+    return first_finding(list(contrasts(data, {"": np.ones(data.truth.shape)})), Contrast.wrong_above)
 
 
 def alarms(seeds: range, shape: tuple[int, int]) -> list[Any]:
@@ -119,6 +119,55 @@ def test_entries_that_underflow_or_saturate_have_no_weight() -> None:
     data.truth[0, :3] = 0.0, 1e-39, 3e38
     assert (data.weights[0, :3] == 0).all()
     assert (data.weights[1:] > 0).all()
+
+
+def hidden_errors(error: float) -> Errors:
+    """Return a gradient like one under ones, whose columns are equal, with an error common to one, in scales."""
+    data = simulated(0, (64, 4), shared="none")
+    truth = np.broadcast_to(data.truth[:1], (64, 4)).copy()
+    scale = 4 * np.abs(truth) * BRAIN.unit
+    observed = truth + scale * np.array([error, 0.1, -0.1, 0.1])
+    errors = np.random.default_rng(1).choice((-0.1, 0.1), (RUNS, 1, 4)) * scale
+    return Errors(observed, truth, scale, errors, (), BRAIN)
+
+
+def test_equal_entries_have_equal_hidden_errors() -> None:
+    data = hidden_errors(1.5)
+    assert found(data) is None
+    columns = [each for each in contrasts(data, {}) if each.axes == (0,)]
+    assert all(each.entries < 1.5 for each in columns)
+    independent = [each for each in contrasts(simulated(0, (64, 4), shared="none"), {}) if each.axes == (0,)]
+    assert all(each.entries > 10 for each in independent)
+
+
+@pytest.mark.parametrize(
+    ("error", "inconclusive", "wrong"), [(0.5, False, False), (4.0, True, False), (12.0, True, True)]
+)
+def test_what_is_barely_beyond_rounding_is_inconclusive(error: float, inconclusive: bool, wrong: bool) -> None:  # noqa: FBT001 (a case)
+    every = list(contrasts(hidden_errors(error), {}))
+    assert (
+        first_finding(every, Contrast.limit) is not None,
+        first_finding(every, Contrast.wrong_above) is not None,
+    ) == (
+        inconclusive,
+        wrong,
+    )
+
+
+def test_the_gap_is_small_for_many_entries() -> None:
+    (whole,) = (each for each in contrasts(simulated(0, (64, 8), shared="none"), {}) if not each.index)
+    assert whole.limit(1) < whole.wrong_above(1) < 1.2 * whole.limit(1)
+
+
+def test_roundings_of_differences_inside_of_the_function_explain_an_entry() -> None:
+    data = simulated(0, (16, 16), shared="none")
+    at = np.unravel_index(np.argmax(np.abs(data.truth)), data.truth.shape)
+    data.observed[at] *= 1 + 200 * BRAIN.unit
+    _, ratios = noise(data)
+    assert ratios[at] > 100
+    data.errors[:, *at] = np.where(np.arange(RUNS) % 2, 100, -100) * data.scale[at]
+    _, ratios = noise(data)
+    assert ratios[at] < 3
 
 
 def test_quantiles_are_those_of_tables() -> None:
