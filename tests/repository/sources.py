@@ -48,6 +48,18 @@ def syntax_tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+def open_dataclasses(package: str) -> dict[str, str]:
+    """The dataclasses of a package that are not frozen or have no slots, with what they have of the two."""
+    nodes = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
+    decorators = {node.name: ast.unparse(node.decorator_list) for node in nodes if isinstance(node, ast.ClassDef)}
+    closed = {
+        name: " ".join(flag for flag in ("frozen", "slots") if f"{flag}=True" in text)
+        for name, text in decorators.items()
+        if "dataclass" in text
+    }
+    return {name: flags for name, flags in closed.items() if flags != "frozen slots"}
+
+
 def name_of(path: Path) -> str:
     """A file as people write it: relative to the top of the repository."""
     return path.relative_to(ROOT).as_posix()

@@ -1,0 +1,13 @@
+"""Classes of data: frozen and with slots, but for those that are listed."""
+
+from tests.repository.sources import open_dataclasses
+
+
+def test_data_are_frozen_and_have_slots() -> None:
+    assert open_dataclasses("grading") == {
+        "Bench": "slots",
+        "Dependence": "frozen",
+        "Recorded": "slots",
+        "Reliance": "",
+        "CheckSearch": "slots",
+    }
