@@ -59,7 +59,7 @@ def test_every_language_prints_a_program(language: Language, snapshot: SnapshotA
         "other", ("u", "v"), (Call("{list}", {"list": Names(("u", "v"))}, ("w",)), Delete("w"), twice), "v"
     )
     calls = [Call(text, {"x": Value(-1.5), "y": Name("a")}) for text in ("f({x}, {y})", "{y}**{x}", "f({x}*{y})", "g")]
-    values = Call("[{x}, {y}]", {"x": Value(True), "y": Value(None)}, ("b",))
+    values = Call("[{x}, {y}]", {"x": Value(value=True), "y": Value(None)}, ("b",))
     inner = Call("{x} + {y}", {"x": Call("-{y}", {"y": Name("a")}), "y": Value(float("inf"))})
     shows = [Show("what", inner), Show("what", pull.around("z", inner) or inner)]
     pair = Call("vjp({function})", {"function": Name("other")}, ("p", "q"), unpack=True)
