@@ -1,6 +1,6 @@
-"""Classes of data: frozen and with slots, but for those that are listed."""
+"""Classes of data are frozen with slots, and zips are strict, but for those that are listed."""
 
-from tests.repository.sources import open_dataclasses
+from tests.repository.sources import loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
@@ -10,3 +10,13 @@ def test_data_are_frozen_and_have_slots() -> None:
         "Rerounding": "",
         "_Call": "slots",
     }
+
+
+def test_what_is_zipped_is_of_one_length() -> None:
+    assert loose_zips("checking") == [
+        "zip((self.own, *self.others), states, strict=False)",
+        "zip((x, weight), dimension_numbers, strict=False)",
+        "zip(operator.parameters, arguments, strict=False)",
+        "zip(real, accumulate((np.size(labelled[k]) for k in real), initial=1), strict=False)",
+        "zip(recorder.inputs, point, strict=False)",
+    ]

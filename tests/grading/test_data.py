@@ -1,6 +1,6 @@
-"""Classes of data: frozen and with slots, but for those that are listed."""
+"""Classes of data are frozen with slots, and zips are strict, but for those that are listed."""
 
-from tests.repository.sources import open_dataclasses
+from tests.repository.sources import loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
@@ -11,3 +11,7 @@ def test_data_are_frozen_and_have_slots() -> None:
         "Reliance": "",
         "CheckSearch": "slots",
     }
+
+
+def test_what_is_zipped_is_of_one_length() -> None:
+    assert loose_zips("grading") == []

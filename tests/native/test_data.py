@@ -1,6 +1,6 @@
-"""Classes of data: frozen and with slots, but for those that are listed."""
+"""Classes of data are frozen with slots, and zips are strict, but for those that are listed."""
 
-from tests.repository.sources import open_dataclasses
+from tests.repository.sources import loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
@@ -16,3 +16,15 @@ def test_data_are_frozen_and_have_slots() -> None:
         "TapeWriter": "slots",
         "FunctionalWriter": "slots",
     }
+
+
+def test_what_is_zipped_is_of_one_length() -> None:
+    assert loose_zips("native") == [
+        "zip(arrays, seeds, strict=False)",
+        "zip(body['parameters'], primals)",
+        "zip(body['parameters'], values)",
+        "zip(call.targets, self.parts(call), strict=False)",
+        "zip(programs, ran, strict=False)",
+        "zip(targets, parts)",
+        "zip(unknown, programs, answers, strict=False)",
+    ]

@@ -60,6 +60,13 @@ def open_dataclasses(package: str) -> dict[str, str]:
     return {name: flags for name, flags in closed.items() if flags != "frozen slots"}
 
 
+def loose_zips(package: str) -> list[str]:
+    """The calls of ``zip`` in a package that ignore what one of their arguments has more than the others."""
+    calls = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
+    texts = [ast.unparse(node) for node in calls if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip"]
+    return sorted(text for text in texts if "strict=True" not in text)
+
+
 def name_of(path: Path) -> str:
     """A file as people write it: relative to the top of the repository."""
     return path.relative_to(ROOT).as_posix()
