@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Final
 
@@ -89,15 +90,10 @@ def _read(line: bytes) -> object:
 
 def _end_of_lines(file: Any) -> int:
     """Return the offset at which the last complete line of a file ends."""
-    end = int(file.seek(0, os.SEEK_END))
-    while end:
-        start = max(end - 65536, 0)
-        file.seek(start)
-        index = file.read(end - start).rfind(b"\n")
-        if index >= 0:
-            return start + int(index) + 1
-        end = start
-    return 0
+    if not file.seek(0, os.SEEK_END):
+        return 0
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return data.rfind(b"\n") + 1
 
 
 def _write(file: Any, line: bytes) -> None:
