@@ -1,10 +1,14 @@
 """Tests of the programs of scenarios, and of what an output depends on."""
 
+from itertools import chain
+
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import find_adapter
+from refgrad.native.display import displayed
 from refgrad.native.program import program_of, relevant_leaves
+from refgrad.native.statements import Call
 from refgrad.scenario import parse
 from tests.snapshots.placement import PlainText
 
@@ -27,10 +31,10 @@ d = sin c
 delete c
 p = multiply d d
 backward p retain_graph
-backward t seed float64[2] {{0x1p+0 0x1p+0}}
+backward t seed float64[2] {{0x1p+0 0x1p+0}} retain_graph
 backward p seed float64[] {{0x1p+1}}
-read grad used
 read grad constant
+read grad used
 j = jvp t x float32[2] {{0x1p+0 0x0p+0}} used float64[] {{0x1p+0}}
 read value j
 zero grad used
@@ -40,15 +44,16 @@ read grad used
 
 
 @pytest.mark.parametrize(
-    "engine", ["autograd", "commons-math", "cppad", "jax", "chainer", "mlx", "r-deriv", "tfjs", "torch"]
+    "engine", ["autograd", "chainer", "commons-math", "cppad", "jax", "mlx", "pytensor", "r-deriv", "tfjs", "torch"]
 )
 def test_a_program_has_the_statements_of_each_step(engine: str, snapshot: SnapshotAssertion) -> None:
     adapter = find_adapter(engine)
-    text = TWICE if "forward_mode" in adapter.features else TWICE.partition("j = jvp")[0]
+    scenario = parse(TWICE if "forward_mode" in adapter.features else TWICE.partition("j = jvp")[0])
     spellings = {"multiply": "{x} * {y}", "exp": "exp({x})", "sin": "sin({x})"}
-    program = program_of(parse(text), adapter, lambda step, _: spellings[step.operator], watch_seeds=True)
-    lines = [line for group in program.groups for statement in group for line in adapter.syntax.lines(statement)]
-    assert "\n".join(lines) == snapshot.use_extension(PlainText)
+    groups = program_of(scenario, adapter, lambda step, _: spellings[step.operator], watch_seeds=True).groups
+    shown = displayed(scenario, adapter, lambda step, _: spellings[step.operator])
+    programs = (adapter.syntax.lines(each) for each in (*chain(*groups), Call("as a finding shows it"), *shown))
+    assert "\n".join(chain(*programs)) == snapshot.use_extension(PlainText)
 
 
 @pytest.mark.parametrize(("output", "leaves"), [("b", ["used"]), ("unused", ["unused"]), ("constant", [])])
