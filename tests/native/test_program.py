@@ -8,7 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from refgrad.native.adapter import find_adapter
 from refgrad.native.display import displayed
 from refgrad.native.program import program_of, relevant_leaves
-from refgrad.native.statements import Call
+from refgrad.native.statements import Call, Name
 from refgrad.scenario import parse
 from tests.snapshots.placement import PlainText
 
@@ -54,6 +54,22 @@ def test_a_program_has_the_statements_of_each_step(engine: str, snapshot: Snapsh
     shown = displayed(scenario, adapter, lambda step, _: spellings[step.operator])
     programs = (adapter.syntax.lines(each) for each in (*chain(*groups), Call("as a finding shows it"), *shown))
     assert "\n".join(chain(*programs)) == snapshot.use_extension(PlainText)
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "nested"),
+    [
+        ("f({x}, {y})", "g({x})", "f((g({x_of_a})), {y})"),
+        ("f({x})", "g({{{x}}})", None),
+        ("f({x}, {x})", "g({x})", None),
+        ("f({x})", "g({x})" + 1000 * " ", None),
+        ("f({x})", "g({x})" + 994 * " ", "f((g({x_of_a})" + 994 * " " + "))"),
+    ],
+)
+def test_a_call_is_nested_where_its_result_is_used_once(outer: str, inner: str, nested: str | None) -> None:
+    whole = Call(outer, {"x": Name("a"), "y": Name("b")}).around("a", Call(inner, {"x": Name("c")}))
+    assert (whole and whole.template) == nested
+    assert Call("f({x}, {y})", {"x": Name("a"), "y": Name("a")}).around("a", Call("g")) is None
 
 
 @pytest.mark.parametrize(("output", "leaves"), [("b", ["used"]), ("unused", ["unused"]), ("constant", [])])
