@@ -12,6 +12,8 @@ import pytest
 
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import operator_table
+from refgrad.operators.structures import index_size, matmul_size, shape_size, take_size
+from refgrad.scenario import Slice
 from tests.operators.rules import NumpyOperators
 
 Array = npt.NDArray[np.float64]
@@ -137,3 +139,23 @@ def test_matrices_are_multiplied_in_every_combination_of_ranks(left: tuple[int, 
 def test_axes_that_are_not_there_or_named_twice_are_refused(name: str, axis: Any) -> None:
     with pytest.raises((ValueError, IndexError)):
         apply(name, X, axis=axis)
+
+
+@pytest.mark.parametrize(
+    ("size", "entries"),
+    [
+        (matmul_size((4,), (4,)), 1),
+        (matmul_size((3, 4), (4,)), 3),
+        (matmul_size((4,), (4, 5)), 5),
+        (matmul_size((7, 1, 3, 4), (2, 4, 5)), 7 * 2 * 3 * 5),
+        (index_size((3, 4), index=((0, 1, 2, 0),)), 4 * 4),
+        (index_size((3, 4, 5), index=(None, (0, 1), ((0,), (1,)), Slice())), 2 * 2 * 5),
+        (index_size((3, 4), index=(Slice(), 1)), 3 * 4),
+        (take_size((3, 4), axis=1, indices=((0, 0), (1, 3))), 4 * 3),
+        (take_size((3, 4), axis=0, indices=1), 4),
+        (take_size((0, 4), axis=0, indices=()), 0),
+        (shape_size((1,), shape=(2, 3)), 6),
+    ],
+)
+def test_sizes_of_results_are_bounded_without_computing_them(size: int, entries: int) -> None:
+    assert size == entries

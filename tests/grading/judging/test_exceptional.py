@@ -125,9 +125,7 @@ def certified(number: float) -> Certified:
     ],
 )
 def test_a_limit_is_approached_to_eight_digits_or_by_half_as_much_again(
-    numbers: tuple[float, ...],
-    limit: float,
-    approached: bool,  # noqa: FBT001 (a case)
+    numbers: tuple[float, ...], limit: float, *, approached: bool
 ) -> None:
     assert _approached([certified(number) for number in numbers], np.array([limit])).tolist() == [approached]
 
@@ -143,8 +141,6 @@ def test_a_limit_is_approached_to_eight_digits_or_by_half_as_much_again(
     ],
 )
 def test_three_numbers_show_that_a_result_always_differs(
-    numbers: tuple[float, ...],
-    some: bool,
-    every: bool,  # noqa: FBT001 (a case)
+    numbers: tuple[float, ...], *, some: bool, every: bool
 ) -> None:
     assert [mask.tolist() for mask in _differing([certified(number) for number in numbers])] == [[some], [every]]
