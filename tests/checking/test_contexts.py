@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.contexts import tables
+from refgrad.checking.contexts import Layout, _in_layouts, tables
 from refgrad.strategies import points, tails
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -430,3 +431,27 @@ def test_a_given_gradient_with_too_few_parts_is_wrong() -> None:
     assert (report.outcome, str(report)) == ("wrong", "the gradient has 1 parts, but there are 2 inputs")
     with pytest.raises(ValueError, match="leave out other modes"):
         check_gradients(lambda x: x * x, x, gradient=lambda g, x: 2 * g * x, order=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A variant for some arrays, by number."""
+
+    numbers: list[int]
+    parts: tuple[Callable[[], Any], ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "whole", "parts"),
+    [
+        ([(2, 3), (4,), (3, 2), (1, 1)], [0, 2], [[0], [2]]),
+        ([(2, 3), (4,)], [0], []),
+        ([(2, 2)] * 6, [0, 1, 2, 3, 4, 5], [[0], [1], [2], [3]]),
+    ],
+)
+def test_several_arrays_in_a_layout_are_tried_one_by_one_too(shapes: Any, whole: list[int], parts: list[Any]) -> None:
+    matrices, vectors = Layout("transposed", "views", "{x}.T", (2,)), Layout("reversed", "views", "{x}[::-1]", (3,))
+    make: Any = lambda _, numbers: Numbered([*numbers])  # noqa: E731 (a variant)
+    (variant,) = _in_layouts(shapes, [matrices, vectors], make)
+    assert isinstance(variant, Numbered)
+    assert (variant.numbers, [part().numbers for part in variant.parts]) == (whole, parts)
