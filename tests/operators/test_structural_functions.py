@@ -12,6 +12,8 @@ import pytest
 
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import operator_table
+from refgrad.operators.functions.rows import PYTHON_FLOATS
+from refgrad.operators.operator import LARGEST, refuse_size
 from refgrad.operators.structures import index_size, matmul_size, shape_size, take_size
 from refgrad.scenario import Slice
 from tests.operators.rules import NumpyOperators
@@ -159,3 +161,16 @@ def test_axes_that_are_not_there_or_named_twice_are_refused(name: str, axis: Any
 )
 def test_sizes_of_results_are_bounded_without_computing_them(size: int, entries: int) -> None:
     assert size == entries
+
+
+def test_an_array_may_have_sixteen_million_entries() -> None:
+    assert LARGEST == 16_777_216
+    refuse_size(LARGEST)
+    refuse_size(3, 3)
+    with pytest.raises(ValueError, match="4 entries are too many; there may be 3"):
+        refuse_size(4, 3)
+
+
+def test_python_computes_functions_that_are_analytic_where_it_has_them() -> None:
+    assert {"exp", "sin", "log1p", "pi"} <= PYTHON_FLOATS.keys()
+    assert not {"floor", "trunc", "sign", "j0"} & PYTHON_FLOATS.keys()

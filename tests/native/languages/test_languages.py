@@ -12,7 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
-from refgrad.native.languages import LANGUAGES, Language
+from refgrad.native.languages import LANGUAGES, Language, language_of
 from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names, Show, Value
 from refgrad.specification import specs_directory
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
@@ -91,6 +91,8 @@ def test_suffixes_and_names_are_of_one_language_each(language: Language) -> None
     others = [each for each in ALL if each is not language]
     assert language.suffix not in {each.suffix for each in others}
     assert LANGUAGES[language.name] is language
+    assert language_of(language.name) == language
+    assert language_of(language.name, dtypes=True).dtypes
 
 
 @pytest.mark.parametrize("name", sorted(name for name, language in LANGUAGES.items() if not language.new_list))
