@@ -185,7 +185,12 @@ def test_a_run_may_take_five_times_as_long_as_the_clean_one(
 ) -> None:
     limits: list[float | None] = []
     clean = SuiteRun(0, seconds, "", ("kind jax", "called 1"))
-    monkeypatch.setattr(GradedSuite, "run", lambda _self, _fault, limit: limits.append(limit) or clean)
+
+    def run(_suite: GradedSuite, _fault: str, limit: float | None) -> SuiteRun:
+        limits.append(limit)
+        return clean
+
+    monkeypatch.setattr(GradedSuite, "run", run)
     assert [grade.grade for grade in GradedSuite("mine:gradient", ()).grades(clean, [FAULTS[0]], limit)] == [
         "let through"
     ]

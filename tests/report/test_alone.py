@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ COMPILER = """case "$*" in *refuse*) echo refused >&2; exit 1;; esac
 @pytest.fixture
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., list[str]]:
+) -> Callable[..., list[Any]]:
     """Return the function that runs a shell script as a program of a tool and returns its status and output."""
     for tool in alone.FILES:
         (tmp_path / tool).write_text(f"#!/bin/sh\n{COMPILER if tool == 'g++' else SHELL}")
@@ -28,7 +29,7 @@ def run(
 
 
 @pytest.mark.parametrize("tool", ["java", "Rscript", "g++"])
-def test_numbers_that_a_program_prints_are_followed_by_data(tool: str, run: Callable[..., list[str]]) -> None:
+def test_numbers_that_a_program_prints_are_followed_by_data(tool: str, run: Callable[..., list[Any]]) -> None:
     numbers = [f'{alone.MARK}[{{"number": "1.5"}}]', "one", f'{alone.MARK}[{{"text": "one"}}]']
     assert run(tool, "echo 1.5; echo one; exit 3") == [3, "1.5", *numbers]
     assert run(tool, "exit 0") == [0]
@@ -48,7 +49,7 @@ def test_numbers_that_a_program_prints_are_followed_by_data(tool: str, run: Call
     ],
 )
 def test_an_error_that_ends_a_program_is_data(
-    tool: str, program: str, kind: str, message: str, run: Callable[..., list[str]]
+    tool: str, program: str, kind: str, message: str, run: Callable[..., list[Any]]
 ) -> None:
     status, *lines = run(tool, program)
     error = alone.MARK + json.dumps({"type": kind, "message": message, "bases": []})

@@ -51,7 +51,8 @@ def syntax_tree(path: Path) -> ast.Module:
 def open_dataclasses(package: str) -> dict[str, str]:
     """The dataclasses of a package that are not frozen or have no slots, with what they have of the two."""
     nodes = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
-    decorators = {node.name: ast.unparse(node.decorator_list) for node in nodes if isinstance(node, ast.ClassDef)}
+    classes = (node for node in nodes if isinstance(node, ast.ClassDef))
+    decorators = {node.name: " ".join(map(ast.unparse, node.decorator_list)) for node in classes}
     closed = {
         name: " ".join(flag for flag in ("frozen", "slots") if f"{flag}=True" in text)
         for name, text in decorators.items()

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
 from refgrad.native.languages import LANGUAGES, Language, language_of
-from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names, Show, Value
+from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names, Show, Statement, Value
 from refgrad.specification import specs_directory
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 from tests.snapshots.placement import PlainText
@@ -63,9 +63,8 @@ def test_every_language_prints_a_program(language: Language, snapshot: SnapshotA
     inner = Call("{x} + {y}", {"x": Call("-{y}", {"y": Name("a")}), "y": Value(float("inf"))})
     shows = [Show("what", inner), Show("what", pull.around("z", inner) or inner)]
     pair = Call("vjp({function})", {"function": Name("other")}, ("p", "q"), unpack=True)
-    body = "\n".join(
-        language.caught(line for part in (other, pull, pair, *calls, values, *shows) for line in language.lines(part))
-    )
+    statements: list[Statement] = [other, pull, pair, *calls, values, *shows]
+    body = "\n".join(language.caught(line for each in statements for line in language.lines(each)))
     assert language.whole("unused = 1\n\nused = 2\n\nfunction other(x) {\n}\n", f"{body}\nused") == snapshot
 
 
