@@ -5,11 +5,9 @@ from tests.repository.sources import loose_zips, open_dataclasses
 
 def test_data_are_frozen_and_have_slots() -> None:
     assert open_dataclasses("grading") == {
-        "Bench": "slots",
-        "Dependence": "frozen",
-        "Recorded": "slots",
-        "Reliance": "",
-        "CheckSearch": "slots",
+        "": "Reliance",
+        "frozen": "Dependence",
+        "slots": "Bench CheckSearch Recorded",
     }
 
 

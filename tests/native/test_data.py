@@ -5,16 +5,9 @@ from tests.repository.sources import loose_zips, open_dataclasses
 
 def test_data_are_frozen_and_have_slots() -> None:
     assert open_dataclasses("native") == {
-        "Adapter": "frozen",
-        "TapeAdapter": "frozen",
-        "FunctionalAdapter": "frozen",
-        "_Display": "slots",
-        "Template": "frozen",
-        "EndedError": "",
-        "RunnerProcess": "slots",
-        "Writer": "slots",
-        "TapeWriter": "slots",
-        "FunctionalWriter": "slots",
+        "": "EndedError",
+        "frozen": "Adapter FunctionalAdapter TapeAdapter Template",
+        "slots": "FunctionalWriter RunnerProcess TapeWriter Writer _Display",
     }
 
 

@@ -4,7 +4,7 @@ from tests.repository.sources import loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
-    assert open_dataclasses("operators") == {"_Block": "slots", "Formula": "frozen"}
+    assert open_dataclasses("operators") == {"frozen": "Formula", "slots": "_Block"}
 
 
 def test_what_is_zipped_is_of_one_length() -> None:

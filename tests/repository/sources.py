@@ -49,16 +49,15 @@ def syntax_tree(path: Path) -> ast.Module:
 
 
 def open_dataclasses(package: str) -> dict[str, str]:
-    """The dataclasses of a package that are not frozen or have no slots, with what they have of the two."""
+    """The dataclasses of a package that are not frozen or have no slots, by what they have of the two."""
     nodes = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
-    classes = (node for node in nodes if isinstance(node, ast.ClassDef))
-    decorators = {node.name: " ".join(map(ast.unparse, node.decorator_list)) for node in classes}
-    closed = {
-        name: " ".join(flag for flag in ("frozen", "slots") if f"{flag}=True" in text)
-        for name, text in decorators.items()
-        if "dataclass" in text
-    }
-    return {name: flags for name, flags in closed.items() if flags != "frozen slots"}
+    classes: dict[str, list[str]] = {}
+    for node in nodes:
+        decorators = " ".join(map(ast.unparse, node.decorator_list)) if isinstance(node, ast.ClassDef) else ""
+        if isinstance(node, ast.ClassDef) and "dataclass" in decorators:
+            flags = " ".join(flag for flag in ("frozen", "slots") if f"{flag}=True" in decorators)
+            classes.setdefault(flags, []).append(node.name)
+    return {flags: " ".join(sorted(names)) for flags, names in sorted(classes.items()) if flags != "frozen slots"}
 
 
 def loose_zips(package: str) -> list[str]:
