@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.checking.low_precision import walsh
+from refgrad.checking import low_precision
+from refgrad.checking.low_precision import _of_entries, walsh
 from refgrad.checking.low_precision.statistics import (
     Contrast,
     Errors,
@@ -121,6 +122,24 @@ def test_noise_beyond_rounding_is_measured_in_scales() -> None:
     _, ratios = noise(data)
     assert ratios.max() > 100
     assert ratios.argmax() == np.argmax(np.abs(data.truth))
+
+
+@pytest.mark.parametrize(
+    ("size", "ratio", "message"),
+    [
+        (7.9, 48.0, ""),
+        (8.1, 48.0, "has errors that are 8 times as large as rounding explains"),
+        (0.0, 50.0, "more than rounding explains"),
+    ],
+)
+def test_errors_may_be_eight_scales_large_and_one_six_times_as_large(
+    size: float, ratio: float, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = simulated(0, (4, 32), shared="none")
+    monkeypatch.setattr(low_precision, "noise", lambda _: (size, np.full(data.truth.shape, ratio)))
+    text = _of_entries("x", data)
+    assert text.endswith(message)
+    assert bool(text) is bool(message)
 
 
 def test_entries_that_underflow_or_saturate_have_no_weight() -> None:
