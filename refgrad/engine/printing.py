@@ -27,7 +27,7 @@ def printed(tensor: Tensor) -> str:
     text = prefix + (layout.nested(array, len(prefix), summarize=array.size > THRESHOLD) if array.size else "[]")
     for suffix in suffixes:
         last_line = len(text) - text.rfind("\n") - 1
-        fits = last_line + len(suffix) + 3 <= LINE_WIDTH
+        fits = last_line + len(suffix) + 4 <= LINE_WIDTH  # PyTorch counts one character more than it prints
         text += f", {suffix}" if fits else f",\n{' ' * len(prefix)}{suffix}"
     return text + ")"
 

@@ -135,7 +135,7 @@ def sum_to(ops: Any, cotangent: Any, shape: Shape) -> Any:
         return cotangent
     lead = len(have) - len(shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and have[lead + i] != 1)
-    return ops.reshape(ops.sum(cotangent, axis=axes, keepdims=False), shape=shape)
+    return ops.reshape(ops.sum(cotangent, axis=axes), shape=shape)
 
 
 def reshaped(x: Any, shape: Shape) -> Any:

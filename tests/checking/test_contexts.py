@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.contexts import tables
+from refgrad.checking.contexts import Layout, _in_layouts, tables
 from refgrad.strategies import points, tails
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -460,3 +461,27 @@ def test_a_device_that_fails_in_a_context_ends_the_check() -> None:
         "and input 0 is transposed (its memory is not contiguous): CUDA error: misaligned address"
     )
     assert calls.count(False) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A variant for some arrays, by number."""
+
+    numbers: list[int]
+    parts: tuple[Callable[[], Any], ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("shapes", "whole", "parts"),
+    [
+        ([(2, 3), (4,), (3, 2), (1, 1)], [0, 2], [[0], [2]]),
+        ([(2, 3), (4,)], [0], []),
+        ([(2, 2)] * 6, [0, 1, 2, 3, 4, 5], [[0], [1], [2], [3]]),
+    ],
+)
+def test_several_arrays_in_a_layout_are_tried_one_by_one_too(shapes: Any, whole: list[int], parts: list[Any]) -> None:
+    matrices, vectors = Layout("transposed", "views", "{x}.T", (2,)), Layout("reversed", "views", "{x}[::-1]", (3,))
+    make: Any = lambda _, numbers: Numbered([*numbers])  # noqa: E731 (a variant)
+    variant: Any
+    (variant,) = _in_layouts(shapes, [matrices, vectors], make)
+    assert (variant.numbers, [part().numbers for part in variant.parts]) == (whole, parts)

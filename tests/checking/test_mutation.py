@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.checking.injection import FAULTS
-from refgrad.checking.mutation import GradedSuite, UngradableError
+from refgrad.checking.mutation import GradedSuite, SuiteRun, UngradableError
 from tests.signals import ignoring
 
 GRADIENT = """
@@ -177,6 +177,24 @@ def test_tests_that_cannot_be_graded_are_an_error(function: str, program: str, m
 def test_a_clean_run_may_take_no_longer_than_the_limit() -> None:
     with pytest.raises(UngradableError, match=r"takes longer than 0.1 s"):
         GradedSuite("mine:gradient", (PYTHON, "-c", "import time; time.sleep(60)")).clean_run(0.1)
+
+
+@pytest.mark.parametrize(("seconds", "limit", "most"), [(1.0, None, 10.0), (3.0, None, 15.0), (3.0, 0.5, 0.5)])
+def test_a_run_may_take_five_times_as_long_as_the_clean_one(
+    seconds: float, limit: float | None, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[float | None] = []
+    clean = SuiteRun(0, seconds, "", ("kind jax", "called 1"))
+
+    def run(_suite: GradedSuite, _fault: str, limit: float | None) -> SuiteRun:
+        limits.append(limit)
+        return clean
+
+    monkeypatch.setattr(GradedSuite, "run", run)
+    assert [grade.grade for grade in GradedSuite("mine:gradient", ()).grades(clean, [FAULTS[0]], limit)] == [
+        "let through"
+    ]
+    assert limits == [most]
 
 
 @pytest.mark.usefixtures("project")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,22 @@ import pytest
 from refgrad import GradientError, check_gradients
 from refgrad.checking import FAILED, InconclusiveError
 from refgrad.checking.check import GradientCheck
+from refgrad.checking.report import GradientReport
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
 pytestmark = pytest.mark.engines
+
+
+def test_reports_are_compared_and_shown_without_texts_and_exceptions() -> None:
+    report = GradientReport("autograd", "wrong", "certified", 2, 1)
+    explained = replace(report, message="no", detectable={"x": 1.0}, raised=ValueError(), explain=lambda: ("no", None))
+    assert explained == report
+    assert repr(replace(explained, detectable={})) == (
+        "GradientReport(engine='autograd', outcome='wrong', method='certified', entries=2, seeds=1, reason='', "
+        "sees_from=None, chance_to_miss=0.0, inconclusive=(), cause='', looked_at=0, detectable={}, allowed=False, "
+        "points=1, contexts=(), refused=())"
+    )
 
 
 def at(*numbers: float) -> Any:

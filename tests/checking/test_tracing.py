@@ -188,6 +188,24 @@ def test_what_numpy_is_asked_of_a_traced_value_is_answered_and_recorded_nowhere(
     assert list(recorder.values) == ["x"]
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.take(x, [5, 1]),
+        lambda x: np.take(x, [1, 0], axis=1),
+        lambda x: np.flip(x) + np.flip(x, 1) * np.transpose(np.transpose(x, (1, 0))),
+        lambda x: np.var(x) + np.var(x, axis=1, ddof=1) + np.var(x, axis=1, keepdims=True),
+        lambda x: np.concatenate([x, np.stack([x[0], x[1]])]),
+        lambda x: np.concatenate([x.T, x.T[:2]], axis=0) ** 3,
+        lambda x: sum(row * np.add.reduce(row) + np.maximum.reduce(row) for row in x),
+    ],
+)
+def test_a_traced_call_of_numpy_gives_what_numpy_gives(function: Function) -> None:
+    recorder = Recorder()
+    traced = function(TracedArray(recorder.leaf("x", X, requires_grad=True), NumpyTranslator(recorder)))
+    np.testing.assert_allclose(traced.value, function(X), rtol=1e-15, strict=True)
+
+
 @pytest.mark.engines
 @pytest.mark.parametrize(("constant", "runs"), [(False, 1), (True, 2)])
 def test_only_what_may_hide_a_value_is_run_again_nearby(constant: bool, runs: int) -> None:  # noqa: FBT001 (a case)

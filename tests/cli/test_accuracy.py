@@ -9,7 +9,6 @@ from click.testing import CliRunner, Result
 
 from refgrad import __version__
 from refgrad.cli import main
-from refgrad.report.accuracy import accuracy_page
 
 
 def run(*arguments: str) -> Result:
@@ -39,17 +38,3 @@ def test_what_cannot_be_measured_is_refused(arguments: tuple[str, ...], problem:
     refused = run(*arguments)
     assert refused.exit_code == 2
     assert problem in refused.output
-
-
-def test_the_page_begins_with_what_rounding_does_not_explain() -> None:
-    entry = {"of": "value", "points": 1, "at": {"x": 2.0}, "seen": 1.0, "truth": 1.5}
-    worst = [
-        entry | {"operator": "forgiven", "ulps": 1e9, "budgets": 0.5},
-        entry | {"operator": "wrong", "ulps": 1e3, "budgets": 1e2},
-        entry | {"operator": "right", "ulps": 0.5, "budgets": 0.25},
-    ]
-    page = accuracy_page([{"engine": "tape", "version": "1.2", "dtype": "float32", "worst": worst}])
-    assert "## tape 1.2, float32" in page
-    assert "1 of 3 values and slopes are within 4 ulps" in page
-    assert "| right |" not in page
-    assert page.index("| wrong | value | 1e+03 (1e+02) | x = 2.0 | 1.0 | 1.5 |") < page.index("| forgiven |")

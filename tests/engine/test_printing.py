@@ -63,5 +63,8 @@ def test_any_shape_prints_as_in_pytorch() -> None:
                 assert repr(values) == repr(pytorch.from_numpy(values.numpy()))
                 whole = torch.tensor((values.numpy() * 10).round())
                 assert repr(whole) == repr(pytorch.from_numpy(whole.numpy()))
+        for length in range(1, 40):
+            leaf = torch.ones(length, requires_grad=True)
+            assert repr(leaf) == repr(pytorch.from_numpy(leaf.detach().numpy()).requires_grad_())
     finally:
         pytorch.set_default_dtype(pytorch.float32)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import Choices, Profile
+from refgrad.generation.admission import well_formed
 from refgrad.generation.operands import bound, chosen, nearest
+from refgrad.operators import operator_table
 
 PATTERNS = (
     ("... n k", "... k m"),
@@ -54,3 +57,20 @@ def test_the_nearest_shape_is_the_given_one_where_that_fits(shape: list[int]) ->
     given = tuple(shape)
     if bound(("... n k",), (given,)) is not None:
         assert nearest("... n k", given) == given
+
+
+@pytest.mark.parametrize(
+    ("operator", "shapes", "fitting"),
+    [
+        ("vstack", ((2, 3), (2, 3)), True),
+        ("vstack", ((2, 3), (1, 3)), False),
+        ("scaled_dot_product_attention", ((2, 3), (4, 3), (4, 5)), True),
+        ("scaled_dot_product_attention", ((2, 3), (4, 2), (4, 5)), False),
+    ],
+)
+def test_operands_are_of_shapes_that_fit_together(
+    operator: str, shapes: tuple[tuple[int, ...], ...], *, fitting: bool
+) -> None:
+    row = operator_table()[operator]
+    arrays = [np.ones(shape) for shape in shapes]
+    assert well_formed(row, arrays, row.bind({})) is fitting

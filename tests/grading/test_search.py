@@ -196,6 +196,14 @@ def test_an_inaccuracy_ten_times_as_large_is_another_fault(
     assert 1 + len(searching.run([SCENARIO, larger]).further) == scenarios
 
 
+@pytest.mark.parametrize(("part", "as_bad"), [(0.49, False), (0.51, True)])
+def test_a_smaller_scenario_shows_at_least_half_of_an_inaccuracy(*, part: float, as_bad: bool) -> None:
+    searching = search()
+    smaller = parse("x = leaf float64[] {0x1p+1} requires_grad\na = exp x\nbackward a\n")
+    searching.failed |= {SCENARIO: inaccurate(5), smaller: inaccurate(5 * part)}
+    assert searching.is_as_bad(smaller, SCENARIO) is as_bad
+
+
 @pytest.mark.parametrize(("decided", "rounds"), [(0, 2), (1, 16), (5, 1)])
 def test_scenarios_are_drawn_sixteen_times_at_most_and_twice_if_none_is_decided(
     monkeypatch: pytest.MonkeyPatch, decided: int, rounds: int

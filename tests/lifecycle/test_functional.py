@@ -98,6 +98,7 @@ def test_a_fresh_name_is_nobody_s(names: list[str]) -> None:
     fresh = [steps.fresh(name) for name in names * 2]
     fresh += [steps.fresh(name) for name in fresh]
     assert len({*fresh, *names}) == len(fresh) + len(names)
+    assert fresh[1].endswith("2")
 
 
 @pytest.mark.parametrize(

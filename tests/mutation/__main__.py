@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.mutation.faults import Fault
 from tests.mutation.journal import Journal, Trial
 from tests.mutation.page import page
-from tests.mutation.planter import all_faults, core, sample
+from tests.mutation.planter import TABLES, all_faults, core, sample
 from tests.mutation.reach import FOLDERS, Reach, recorded
 from tests.mutation.run import Planting
 from tests.mutation.trial import load_once
@@ -22,7 +22,7 @@ PAGE = ROOT / "reports" / "mutation.md"
 def main() -> None:
     """Try the faults that are not in the journal yet, and write the page."""
     options = _options()
-    faults = all_faults(core())
+    faults = all_faults((*core(), *TABLES))
     chosen = faults if options.all else sample(faults, options.sample, options.seed)
     wanted = [fault for fault in chosen if options.only in fault.id]
     options.state.mkdir(exist_ok=True)

@@ -8,6 +8,7 @@ from typing import Literal
 
 Kind = Literal[
     "tolerance",
+    "number",
     "comparison",
     "boundary",
     "and, or",

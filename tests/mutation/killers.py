@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from tests.mutation.faults import Fault
-from tests.mutation.planter import core, functions
+from tests.mutation.planter import TABLES, core, functions
 from tests.mutation.reach import Reach
 from tests.repository.sources import ROOT, syntax_tree
 
@@ -64,6 +64,8 @@ def _file(test: str) -> str:
 def _distance(test: str, module: str) -> int:
     """Return how far a test is from what it mirrors: 0 for its file, 1 for its folder, 2 for its package, else 3."""
     file, source = PurePosixPath(_file(test)), PurePosixPath(module)
+    if module in TABLES:
+        return 0 if source.stem in file.parts else 3
     beside = "/".join(file.parts[1:-1]) == "/".join(source.parts[1:-1])
     if beside and file.stem == f"test_{source.stem}":
         return 0
@@ -73,7 +75,10 @@ def _distance(test: str, module: str) -> int:
 
 
 def touched(fault: Fault) -> frozenset[str]:
-    """Return the functions that a fault changes: the one that it is in, or those that name the constant."""
+    """Return the functions that a fault changes: the one that it is in, or those that read the number."""
+    if fault.module in TABLES:
+        key = fault.function.rpartition(".")[2]
+        return frozenset(_readers({f"[{key}]", f".{key}"}))
     if not _is_constant(fault):
         return frozenset({f"{fault.module}::{fault.function}"})
     return frozenset(_users(fault.module, fault.function))
@@ -93,6 +98,15 @@ def _users(module: str, constant: str) -> Iterator[str]:
             yield from (f"{other}::{name}" for name, node in functions(tree) if _names(node) & names)
 
 
+def _readers(keys: set[str]) -> Iterator[str]:
+    """Yield the functions that read a number of a table, or a constant of their module that is made of it."""
+    for module in core():
+        tree = syntax_tree(ROOT / module)
+        yield from (f"{module}::{name}" for name, node in functions(tree) if _names(node) & keys)
+        for constant in _made_of(tree, keys) - keys:
+            yield from _users(module, constant)
+
+
 def _imported(tree: ast.Module, module: str, constant: str) -> set[str]:
     imports = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == module)
     named = {alias.name for node in imports for alias in node.names}
@@ -109,4 +123,16 @@ def _made_of(tree: ast.Module, names: set[str]) -> set[str]:
 
 @cache
 def _names(node: ast.AST) -> frozenset[str]:
-    return frozenset(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    """Return the names in a node, with its attributes as ``.name`` and its keys as ``[name]``."""
+    return frozenset(filter(None, map(_name, ast.walk(node))))
+
+
+def _name(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(attr=name):
+            return f".{name}"
+        case ast.Subscript(slice=ast.Constant(value=str(name))):
+            return f"[{name}]"
+    return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -50,6 +51,12 @@ EMPTY_ANSWERS: Mapping[str, str] = MappingProxyType({
     "Iterator": "",
 })
 """By what a function says that it returns; a generator that returns at once yields nothing."""
+
+NUMBER_OF_TABLE = re.compile(
+    r'#.*|"[^"]*"|^\[(?P<table>\w+)\]|^(?P<key>\w+)|(?P<number>-?(0x[0-9a-fA-F_]+|\d[\d_.]*(e-?\d+)?))', re.MULTILINE
+)
+"""A comment or a text, a name of a table, a key, or a number of a TOML file."""
+TABLE_FACTOR = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +178,18 @@ def tolerances(tree: ast.Module) -> Iterator[tuple[str, Change]]:
                         name,
                         Change(value, "tolerance", told, f"{factor} times", f"{factor} * ({ast.unparse(value)})"),
                     )
+
+
+def numbers(text: str) -> Iterator[tuple[str, re.Match[str], str]]:
+    """Yield each number of a TOML file with its key, and ten times and a tenth of it (of an integer, at least one)."""
+    table = key = ""
+    for part in NUMBER_OF_TABLE.finditer(text):
+        table = f"{part['table']}." if part["table"] else table
+        key = f"{table}{part['key']}" if part["key"] else key
+        if part["number"]:
+            value = ast.literal_eval(part["number"])
+            less = max(1, value // TABLE_FACTOR) if isinstance(value, int) else value / TABLE_FACTOR
+            yield from ((key, part, repr(other)) for other in (value * TABLE_FACTOR, less) if other != value)
 
 
 def is_number(node: ast.expr) -> bool:

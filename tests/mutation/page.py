@@ -14,11 +14,12 @@ HEAD = """\
 **{killed} of {count} faults are killed by a test; {survived} survive ({share:.1f} %).**
 
 {count} faults were planted one at a time into a copy of the core (`refgrad/oracles`, `interpreter`, `lifecycle`,
-`checking`, `grading`, `engine`, and what makes programs in `native`), of {all} that `tests/mutation` can plant: every
-tolerance and budget times 100 and times 1,000, every family of checks that always passes, every copy left out, every
-fault that is named in `tests/mutation/declared.py`, and others in turn of each module, chosen by the seed {seed}. Each
-is held to the tests that reach what it changes, those beside the module first, until one fails. {equivalent} faults
-that change nothing are declared as such, each with its reason, and not planted.
+`checking`, `grading`, `engine`, and what makes programs in `native`) and of the numbers in `specs/numbers`, of {all}
+that `tests/mutation` can plant: every tolerance and budget times 100 and times 1,000, every family of checks that
+always passes, every copy left out, every fault that is named in `tests/mutation/declared.py`, and others in turn of
+each module, chosen by the seed {seed}. Each is held to the tests that reach what it changes, those beside the module
+first, until one fails. {equivalent} faults that change nothing are declared as such, each with its reason, and not
+planted.
 
 `python -m tests.mutation` makes this page.
 """

@@ -32,6 +32,9 @@ CORE = (
 )
 """What finds and judges numbers, and what makes programs; the runners are held to their protocol elsewhere."""
 
+TABLES = tuple(name_of(path) for path in sorted((ROOT / "specs" / "numbers").glob("*.toml")))
+"""The tables of chosen numbers."""
+
 NOT_CORE = ("refgrad/engine/pictures.py", "refgrad/engine/printing.py")
 
 
@@ -47,12 +50,23 @@ def _files(path: Path) -> tuple[Path, ...]:
 
 
 def faults_of(module: str, source: str) -> list[Fault]:
-    """Return every fault of a module, but those that are declared to change nothing."""
+    """Return every fault of a module or a table of numbers, but those that are declared to change nothing."""
+    if module in TABLES:
+        return [*_in_table(module, source)]
     tree, lines = ast.parse(source), Lines(source)
     seen: Counter[str] = Counter()
     found = [_numbered(module, where, change, lines, seen) for where, change in _changes(module, tree)]
     found += [_numbered(module, named.function, change, lines, seen) for named, change in _named(module, tree)]
     return [fault for fault in found if fault.id not in EQUIVALENT]
+
+
+def _in_table(table: str, text: str) -> Iterator[Fault]:
+    seen: Counter[str] = Counter()
+    for key, part, other in mutators.numbers(text):
+        seen[f"{key} {part['number']} {other}"] += 1
+        number = seen[f"{key} {part['number']} {other}"]
+        start, end = (len(text[:place].encode()) for place in part.span())
+        yield Fault(table, key, "number", part["number"], other, number, start, end, other)
 
 
 def _numbered(module: str, function: str, change: Change, lines: Lines, seen: Counter[str]) -> Fault:

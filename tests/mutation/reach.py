@@ -20,7 +20,7 @@ from tests.mutation.planter import core, functions
 from tests.mutation.trial import run_forked
 from tests.repository.sources import ROOT, TESTS, name_of
 
-FOLDERS = ("oracles", "interpreter", "lifecycle", "checking", "facts", "grading", "engine", "native")
+FOLDERS = ("oracles", "interpreter", "lifecycle", "checking", "facts", "grading", "engine", "native", "generation")
 """Whose tests may kill a fault of the core."""
 
 LONGEST = 7200.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.mutation.faults import ALWAYS, Fault
 from tests.mutation.journal import Journal, Trial
 from tests.mutation.killers import rounds, touched
 from tests.mutation.page import page
-from tests.mutation.planter import all_faults, core, faults_of, sample
+from tests.mutation.planter import TABLES, all_faults, core, faults_of, sample
 from tests.mutation.reach import Reach, noting
 from tests.repository.sources import ROOT
 
@@ -44,7 +45,7 @@ def halves(numbers: list[float]) -> list[float]:
 
 @pytest.fixture(scope="module")
 def every() -> list[Fault]:
-    return all_faults(core())
+    return all_faults((*core(), *TABLES))
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,17 @@ def test_a_fault_of_each_kind_is_planted(kind: str, old: str, planted: str) -> N
     assert any(planted in source for source in found)
 
 
+def test_each_number_of_a_table_is_planted_ten_times_and_a_tenth_of_it(every: list[Fault]) -> None:
+    text = '[few]\nmost = 4  # 5 of 6\n[near]\npair = [-2.5e-1, 0x10]\nkinds = { "1 number" = 20 }\n'
+    faults = faults_of(TABLES[0], text)
+    assert [f"{fault.function}: {fault.old} -> {fault.new}" for fault in faults] == [
+        *("few.most: 4 -> 40", "few.most: 4 -> 1", "near.pair: -2.5e-1 -> -2.5", "near.pair: -2.5e-1 -> -0.025"),
+        *("near.pair: 0x10 -> 160", "near.pair: 0x10 -> 1", "near.kinds: 20 -> 200", "near.kinds: 20 -> 2"),
+    ]
+    assert faults[4].planted(text) == text.replace("0x10", "160")
+    assert {fault.module for fault in every if fault.kind == "number"} == {*TABLES}
+
+
 def test_a_family_of_checks_that_always_passes_is_among_the_faults(every: list[Fault]) -> None:
     families = {fault.function for fault in every if fault.kind == "family"}
     assert {"_by_itself", "BehaviourCheck.run", "Claim.run", "_lifecycles"} <= families
@@ -81,7 +93,8 @@ def test_every_fault_of_the_core_has_a_name_of_its_own(every: list[Fault]) -> No
 
 def test_a_module_with_a_fault_is_a_program(every: list[Fault]) -> None:
     for fault in every[::50]:
-        ast.parse(fault.planted((ROOT / fault.module).read_text(encoding="utf-8")))
+        parsed = tomllib.loads if fault.module in TABLES else ast.parse
+        parsed(fault.planted((ROOT / fault.module).read_text(encoding="utf-8")))
 
 
 def test_what_is_declared_is_there(every: list[Fault], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,10 +125,18 @@ def test_a_fault_that_is_gone_changes_the_choice_of_no_other_module(every: list[
     assert len({*chosen} - {*after}) == 1
 
 
-def test_a_constant_is_held_to_the_tests_of_the_functions_that_name_it(every: list[Fault]) -> None:
-    judgement = "refgrad/oracles/judgement.py"
-    allowance = next(f for f in every if (f.module, f.function, f.kind) == (judgement, "ALLOWANCE", "tolerance"))
-    assert {f"{judgement}::_outcomes", "refgrad/oracles/screening.py::tolerance"} <= touched(allowance)
+@pytest.mark.parametrize(
+    ("name", "users"),
+    [
+        ("ALLOWANCE", {"refgrad/oracles/judgement.py::_outcomes", "refgrad/oracles/screening.py::tolerance"}),
+        ("dependence.towards_infinity", {"refgrad/grading/judging/exceptional.py::Dependence.limits"}),
+        ("noise", {"refgrad/checking/low_precision/statistics.py::Thresholds.largest_entry"}),
+    ],
+)
+def test_a_constant_is_held_to_the_tests_of_the_functions_that_name_it(
+    name: str, users: set[str], every: list[Fault]
+) -> None:
+    assert users <= touched(next(f for f in every if f.function == name and f.kind in {"tolerance", "number"}))
 
 
 def test_tests_beside_a_module_come_first_and_then_the_quickest() -> None:

@@ -12,10 +12,14 @@ import pytest
 
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import operator_table
+from refgrad.operators.functions.rows import PYTHON_FLOATS
+from refgrad.operators.operator import LARGEST, refuse_size
+from refgrad.operators.structures import index_size, matmul_size, shape_size, take_size
 from tests.operators.rules import NumpyOperators
 
 Array = npt.NDArray[np.float64]
 X = np.arange(24.0).reshape(2, 3, 4) - 7.5
+NEW_AXIS: Any = (None, (0, 1), ((0,), (1,)), slice(None))
 AXES = [None, 0, -1, (0,), (1, 2), (2, 0), (-1, -3), (2, 0, 1), ()]
 
 
@@ -137,3 +141,36 @@ def test_matrices_are_multiplied_in_every_combination_of_ranks(left: tuple[int, 
 def test_axes_that_are_not_there_or_named_twice_are_refused(name: str, axis: Any) -> None:
     with pytest.raises((ValueError, IndexError)):
         apply(name, X, axis=axis)
+
+
+@pytest.mark.parametrize(
+    ("size", "entries"),
+    [
+        (matmul_size((4,), (4,)), 1),
+        (matmul_size((3, 4), (4,)), 3),
+        (matmul_size((4,), (4, 5)), 5),
+        (matmul_size((7, 1, 3, 4), (2, 4, 5)), 7 * 2 * 3 * 5),
+        (index_size((3, 4), index=((0, 1, 2, 0),)), 4 * 4),
+        (index_size((3, 4, 5), index=NEW_AXIS), 2 * 2 * 5),
+        (index_size((3, 4), index=(slice(None), 1)), 3 * 4),
+        (take_size((3, 4), axis=1, indices=((0, 0), (1, 3))), 4 * 3),
+        (take_size((3, 4), axis=0, indices=1), 4),
+        (take_size((0, 4), axis=0, indices=()), 0),
+        (shape_size((1,), shape=(2, 3)), 6),
+    ],
+)
+def test_sizes_of_results_are_bounded_without_computing_them(size: int, entries: int) -> None:
+    assert size == entries
+
+
+def test_an_array_may_have_sixteen_million_entries() -> None:
+    assert LARGEST == 16_777_216
+    refuse_size(LARGEST)
+    refuse_size(3, 3)
+    with pytest.raises(ValueError, match="4 entries are too many; there may be 3"):
+        refuse_size(4, 3)
+
+
+def test_python_computes_functions_that_are_analytic_where_it_has_them() -> None:
+    assert {"exp", "sin", "log1p", "pi"} <= PYTHON_FLOATS.keys()
+    assert not {"floor", "trunc", "sign", "j0"} & PYTHON_FLOATS.keys()

@@ -8,14 +8,19 @@ import pytest
 from refgrad.generation import operator_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.screening import (
     ROUNDING,
     Contributions,
     Duals,
     Expanded,
+    Rounding,
     Sweep,
     missed_below,
+    random_direction,
+    row_scales,
     slope,
+    tolerance,
     weights_by_entry,
     weights_by_mean,
 )
@@ -161,3 +166,29 @@ def test_the_terms_of_sums_are_counted() -> None:
     swept = Expanded(parse("x = leaf float64[4] {0x0p+0 0x0p+0 0x0p+0 0x0p+0} requires_grad\ny = exp x\nz = sum y\n"))
     assert swept.operations == 2
     assert swept.terms(swept.evaluated(Duals({}))) == 1 + 4
+
+
+def test_slopes_and_rates_along_a_direction_are_these() -> None:
+    swept = Expanded(parse("x = leaf float64[2] {1 -2} requires_grad\ny = square x\nz = sign x\n"))
+    direction = {"x": np.array([0.5, 3.0])}
+    assert slope(swept, direction, [("y", None)]) == 2 * 0.5 - 4 * 3.0
+    assert slope(swept, direction, [("y", np.array([2.0, 0.0])), ("z", None), ("y", None)]) == 2.0 - 11.0
+    drawn = np.abs(random_direction((2,), np.random.default_rng(0)))
+    rates = row_scales(swept, {"x": (2,)}, ["y", "z"], np.random.default_rng(0))
+    assert rates.tolist() == [2 * drawn[0], 4 * drawn[1], 1.0, 1.0]
+
+
+def test_directions_have_entries_of_either_sign_between_a_half_and_one() -> None:
+    drawn = random_direction((1000,), np.random.default_rng(0))
+    assert np.round([drawn.min(), drawn[drawn < 0].max(), drawn[drawn > 0].min(), drawn.max()], 2).tolist() == [
+        *(-1.0, -0.5, 0.5, 1.0),
+    ]
+
+
+@pytest.mark.parametrize(("operations", "terms", "roundings"), [(0, 0, 2), (100, 0, 200), (100, 150, 300)])
+def test_what_rounding_explains_grows_with_the_root_of_the_roundings(
+    operations: int, terms: int, roundings: int
+) -> None:
+    least = 2 * ALLOWANCE * 2.0**-53 * np.sqrt(4 * roundings)
+    assert tolerance(operations, 4, Rounding(terms=terms)) == pytest.approx(least)
+    assert missed_below(operations, 4, Rounding(terms=terms)) == pytest.approx(8 * least)

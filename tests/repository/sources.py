@@ -48,6 +48,25 @@ def syntax_tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+def open_dataclasses(package: str) -> dict[str, str]:
+    """The dataclasses of a package that are not frozen or have no slots, by what they have of the two."""
+    nodes = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
+    classes: dict[str, list[str]] = {}
+    for node in nodes:
+        decorators = " ".join(map(ast.unparse, node.decorator_list)) if isinstance(node, ast.ClassDef) else ""
+        if isinstance(node, ast.ClassDef) and "dataclass" in decorators:
+            flags = " ".join(flag for flag in ("frozen", "slots") if f"{flag}=True" in decorators)
+            classes.setdefault(flags, []).append(node.name)
+    return {flags: " ".join(sorted(names)) for flags, names in sorted(classes.items()) if flags != "frozen slots"}
+
+
+def loose_zips(package: str) -> list[str]:
+    """The calls of ``zip`` in a package that ignore what one of their arguments has more than the others."""
+    calls = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
+    texts = [ast.unparse(node) for node in calls if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip"]
+    return sorted(text for text in texts if "strict=True" not in text)
+
+
 def name_of(path: Path) -> str:
     """A file as people write it: relative to the top of the repository."""
     return path.relative_to(ROOT).as_posix()

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, parse
-from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.rewrite import (
     descendants,
     mapped,
     needed,
     renamed,
     replaced,
+    resized,
     retyped,
     spliced,
     substituted,
     with_constants,
+    with_fitting_seeds,
+    with_fitting_tangents,
     with_seeds,
     with_values,
     without_gradients_of,
@@ -149,12 +151,43 @@ def test_no_tangent_is_left_and_nothing_that_depends_on_one(scenario: Scenario) 
     assert without_tangents(without) == without
 
 
-def test_only_the_named_leaves_change_their_dtype_and_seeds_follow_their_output() -> None:
-    scenario = parse(
-        "x = leaf float32[] {1} requires_grad\nz = leaf float32[] {2}\ny = add x z\nbackward y seed float32[] {3}\n"
-    )
+def test_only_the_named_leaves_change_their_dtype_and_seeds_and_tangents_follow() -> None:
+    text = """x = leaf float32[] {1} requires_grad
+i = leaf int64[] {2}
+z = leaf float32[] {2}
+y = add x z
+g = grad y x seed float32[] {3}
+j = jvp y x float32[] {2}
+backward y seed float32[] {3}
+backward y
+"""
+    scenario = parse(text)
     assert retyped(scenario, ["x", "z"], "float32") == scenario
-    wide = retyped(scenario, ["z"], "float64")
-    assert [leaf.value.dtype for leaf in wide.leaves] == ["float32", "float64"]
-    assert [start.seed.dtype for _, start in wide.backwards if start.seed] == ["float64"]
-    assert {leaf.value.dtype for leaf in retyped(wide, ["x", "z"], "float32").leaves} <= FORMATS.keys()
+    wide = text.replace("seed float32", "seed float64")
+    assert retyped(scenario, ["z"], "float64") == parse(wide.replace("z = leaf float32", "z = leaf float64"))
+    of_x = wide.replace("x = leaf float32", "x = leaf float64").replace("jvp y x float32", "jvp y x float64")
+    assert retyped(scenario, ["x", "i"], "float64") == parse(of_x)
+
+
+def test_seeds_and_tangents_fit_what_they_start_from() -> None:
+    text = "x = leaf float16[2] {1 2} requires_grad\nw = leaf float16[2] {1 2}\ny = exp x\n"
+    ones, more = Constant.of(np.ones(2)), Constant.of(np.array([3.0, 4.0, 5.0]))
+    seeded = with_fitting_seeds(Scenario((*parse(text).steps, Backward("y", ones))))
+    assert seeded == parse(f"{text}backward y seed float16[2] {{1 1}}")
+    pushed = with_fitting_tangents((*parse(text).steps, Jvp("j", "y", (("x", more), ("w", ones)))))
+    assert Scenario(pushed) == parse(f"{text}j = jvp y x float16[2] {{3 4}}")
+
+
+@pytest.mark.parametrize(
+    ("entries", "shape", "fitting"),
+    [
+        ([[1, 2], [3, 4]], (1, 2), [[1, 2]]),
+        ([[1, 2], [3, 4]], (2, 1), [[1], [3]]),
+        ([[1, 2], [3, 4]], (2, 3), [[1, 2, 3], [4, 1, 2]]),
+        ([1, 2], (3,), [1, 2, 1]),
+        ([1, 2], (), 1),
+        ([], (2,), [1, 1]),
+    ],
+)
+def test_an_array_is_cut_or_repeated(entries: list[float], shape: tuple[int, ...], fitting: object) -> None:
+    assert resized(np.array(entries), shape).tolist() == fitting

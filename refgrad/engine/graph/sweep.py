@@ -178,7 +178,7 @@ class BackwardPass:
             cotangent = pending.pop(node, None)
             if cotangent is None:
                 continue
-            if node.watch is not None or (targets and node in targets):
+            if node.watch is not None or node in targets:
                 cotangent = self.arrived[node] = self.arrival(node, cotangent)
             if node.values is None or LAST_WRITE.number > node.number:
                 node.check()

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.checking.low_precision import walsh
+from refgrad.checking import low_precision
+from refgrad.checking.low_precision import _of_entries, walsh
 from refgrad.checking.low_precision.statistics import (
     Contrast,
     Errors,
@@ -100,7 +101,16 @@ def test_what_a_shared_rounding_explains_is_allowed() -> None:
     data = simulated(0, (4, 32), shared="all")
     (whole,) = (each for each in contrasts(data, {}) if not each.index)
     assert whole.allowed == pytest.approx(BRAIN.unit * (1 + single()), rel=1e-4)
-    assert whole.detectable(1) > whole.limit(1) > whole.allowed
+    assert single() == 2.0**-9
+    assert whole.limit(1) == pytest.approx(whole.allowed + student_quantile(1e-9, RUNS) * whole.error)
+    assert whole.detectable(1) == pytest.approx(whole.limit(1) + 1.645 * whole.error, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "groups"), [((4, 8), 1 + 4), ((8, 7), 1 + 7), ((1024, 8), 1 + 1024 + 8), ((1025, 8), 1 + 8)]
+)
+def test_groups_have_eight_entries_and_there_are_at_most_a_thousand(shape: tuple[int, int], groups: int) -> None:
+    assert len(list(contrasts(simulated(0, shape, shared="none"), {}))) == groups
 
 
 def test_noise_beyond_rounding_is_measured_in_scales() -> None:
@@ -114,11 +124,32 @@ def test_noise_beyond_rounding_is_measured_in_scales() -> None:
     assert ratios.argmax() == np.argmax(np.abs(data.truth))
 
 
+@pytest.mark.parametrize(
+    ("size", "ratio", "message"),
+    [
+        (7.9, 48.0, ""),
+        (8.1, 48.0, "has errors that are 8 times as large as rounding explains"),
+        (0.0, 50.0, "more than rounding explains"),
+    ],
+)
+def test_errors_may_be_eight_scales_large_and_one_six_times_as_large(
+    size: float, ratio: float, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = simulated(0, (4, 32), shared="none")
+    monkeypatch.setattr(low_precision, "noise", lambda _: (size, np.full(data.truth.shape, ratio)))
+    text = _of_entries("x", data)
+    assert text.endswith(message)
+    assert bool(text) is bool(message)
+
+
 def test_entries_that_underflow_or_saturate_have_no_weight() -> None:
     data = simulated(0, (4, 32), shared="none")
     data.truth[0, :3] = 0.0, 1e-39, 3e38
     assert (data.weights[0, :3] == 0).all()
     assert (data.weights[1:] > 0).all()
+    data.scale[1, 0] = 0.0
+    typical = np.sqrt(np.mean(np.square(data.truth[data.weights > 0])))
+    assert data.weights[1, 0] == pytest.approx((0.05 * BRAIN.unit * typical) ** -2)
 
 
 def hidden_errors(error: float) -> Errors:

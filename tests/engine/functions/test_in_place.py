@@ -109,6 +109,12 @@ def test_the_message_says_who_needed_what_and_what_to_do() -> None:
     y += 1
     with pytest.raises(RuntimeError, match=r"ExpBackward0 needs its own output.* version 1.*x = x \+ 1"):
         y.sum().backward()
+    z = y.detach().clone().requires_grad_()
+    product = torch.multiply(z, z)
+    with torch.no_grad():
+        z += 1
+    with pytest.raises(RuntimeError, match=r"MulBackward0 needs its argument x.* version 1"):
+        product.sum().backward()
 
 
 def test_an_output_saved_by_an_in_place_operator_is_guarded() -> None:

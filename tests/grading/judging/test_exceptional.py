@@ -5,14 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from flint import arb
 
 from refgrad.facts import Entry, Error
 from refgrad.generation import Profile, exceptional_places
 from refgrad.generation.single_operators.exceptional import SUBNORMAL
-from refgrad.grading.judging.exceptional import PASSES_NAN_OVER, _unlike, examine_exceptional, examine_limits
+from refgrad.grading.judging.exceptional import (
+    PASSES_NAN_OVER,
+    _approached,
+    _differing,
+    _unlike,
+    examine_exceptional,
+    examine_limits,
+)
 from refgrad.grading.judging.verdict import Finding, Outcome
 from refgrad.native.engine import Engine, start
+from refgrad.oracles.certified.certified import Certified
 from tests.native.reference import ADAPTER
 
 
@@ -93,3 +103,44 @@ def test_what_zero_shows_as_well_is_no_fault_of_a_negative_zero(
     at_minus_zero: Outcome, at_zero: Outcome, outcome: Outcome
 ) -> None:
     assert _unlike(Finding(at_minus_zero), Finding(at_zero)).outcome == outcome
+
+
+def certified(number: float) -> Certified:
+    balls = np.array([arb(number)], dtype=object)
+    return Certified(balls, np.array([number]), np.zeros(1), lambda: balls)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "limit", "approached"),
+    [
+        ((9.0, 1 + 3e-9, 1 - 3e-9), 1.0, True),
+        ((9.0, 1 + 3e-8, 1.0), 1.0, False),
+        ((9.0, 1.0, 1 - 3e-8), 1.0, False),
+        ((0.0, 100 + 3e-7, 100.0), 100.0, True),
+        ((1.0, 1.6, 2.5), math.inf, True),
+        ((-1.0, -1.6, -2.5), -math.inf, True),
+        ((1.0, 1.6, 2.5), -math.inf, False),
+        ((1.0, 1.4, 2.5), math.inf, False),
+        ((1.0, 1.6, 2.2), math.inf, False),
+    ],
+)
+def test_a_limit_is_approached_to_eight_digits_or_by_half_as_much_again(
+    numbers: tuple[float, ...], limit: float, *, approached: bool
+) -> None:
+    assert _approached([certified(number) for number in numbers], np.array([limit])).tolist() == [approached]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "some", "every"),
+    [
+        ((1.0, 1.0, 1.0), False, False),
+        ((1.0, 2.0), True, False),
+        ((1.0, 2.0, math.nan), True, False),
+        ((1.0, 2.0, 3.0), True, True),
+        ((1.0, 2.0, 3.0, 1.0), True, False),
+    ],
+)
+def test_three_numbers_show_that_a_result_always_differs(
+    numbers: tuple[float, ...], *, some: bool, every: bool
+) -> None:
+    assert [mask.tolist() for mask in _differing([certified(number) for number in numbers])] == [[some], [every]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from refgrad.grading.measurements.growth import Growth
+from refgrad.grading.measurements.growth import Growth, measure
 
 
 def growth(exponent: float, seconds: float = 1.0, sizes: tuple[int, ...] = (1000, 2000, 4000, 8000)) -> Growth:
@@ -32,3 +32,21 @@ def test_the_four_largest_sizes_count() -> None:
 )
 def test_exponents_are_distinguished_up_to_three(exponent: float, description: str) -> None:
     assert growth(exponent).described == description
+
+
+@pytest.mark.parametrize(
+    ("times", "limit", "measured"),
+    [
+        ((1.0, 0.9, 0.9), 0.93, 3),  # foreseen are 0.9 seconds, and 0.964 if they were to grow by a tenth of a power
+        ((1.0, 2.0, 4.0), 4.1, 3),
+        ((1.0, 2.0, 4.0), 3.9, 2),
+        ((1.0, 4.0, 16.0), 16.1, 3),
+        ((1.0, 4.0, 16.0), 15.9, 2),
+        ((0.0, 0.0019, 9.0), 0.002, 3),
+        ((0.0, 0.0025, 9.0), 6.5, 3),  # 0.0025 seconds times 2,500
+        ((0.0, 0.0025, 9.0), 6.0, 2),
+    ],
+)
+def test_a_size_that_would_take_too_long_is_left_out(times: tuple[float, ...], limit: float, measured: int) -> None:
+    sizes = dict(zip((1000, 2000, 4000), times, strict=True))
+    assert len(measure(sizes.__getitem__, tuple(sizes), limit).times) == measured

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
-from refgrad.native.languages import LANGUAGES, Language
-from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names
+from refgrad.native.languages import LANGUAGES, Language, language_of
+from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names, Show, Statement, Value
 from refgrad.specification import specs_directory
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
+from tests.snapshots.placement import PlainText
 
 ALL = list(LANGUAGES.values())
 WITH_RUNNERS = [language for language in ALL if language.runner]
@@ -22,6 +24,11 @@ WITH_RUNNERS = [language for language in ALL if language.runner]
 
 def by_name(language: Language) -> str:
     return language.name
+
+
+@pytest.fixture
+def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(PlainText)
 
 
 def test_no_other_module_compares_the_name_of_a_language() -> None:
@@ -45,24 +52,20 @@ def test_the_command_of_a_runner_names_its_file(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", ALL, ids=by_name)
-def test_every_language_prints_a_call_of_a_pullback_and_what_it_gives(language: Language) -> None:
-    call = Call(language.pull, {"pullback": Name("pullback"), "seed": Name("seed")}, ("a", "b"), unpack=True)
-    text = "\n".join(language.lines(call))
-    assert "pullback" in text
-    assert "seed" in text
-    assert all(name in text for name in call.targets)
-
-
-def test_a_deleted_variable_is_deleted_in_print_or_named_in_a_comment() -> None:
-    lines = {name: list(language.lines(Delete("x"))) for name, language in LANGUAGES.items()}
-    assert lines == {
-        "python": ["del x"],
-        "javascript": ["x = undefined;"],
-        "cpp": ["// x is deleted"],
-        "java": ["// x is deleted"],
-        "r": ["rm(x)"],
-        "none": ["delete x"],
-    }
+def test_every_language_prints_a_program(language: Language, snapshot: SnapshotAssertion) -> None:
+    pull = Call(language.pull, {"pullback": Name("pullback"), "seed": Name("z")}, ("c", "d"), unpack=True)
+    twice = Function("twice", ("x",), (Call("{x} + {x}", {"x": Name("x")}, ("y",)),), "y")
+    other = Function(
+        "other", ("u", "v"), (Call("{list}", {"list": Names(("u", "v"))}, ("w",)), Delete("w"), twice), "v"
+    )
+    calls = [Call(text, {"x": Value(-1.5), "y": Name("a")}) for text in ("f({x}, {y})", "{y}**{x}", "f({x}*{y})", "g")]
+    values = Call("[{x}, {y}]", {"x": Value(value=True), "y": Value(None)}, ("b",))
+    inner = Call("{x} + {y}", {"x": Call("-{y}", {"y": Name("a")}), "y": Value(float("inf"))})
+    shows = [Show("what", inner), Show("what", pull.around("z", inner) or inner)]
+    pair = Call("vjp({function})", {"function": Name("other")}, ("p", "q"), unpack=True)
+    statements: list[Statement] = [other, pull, pair, *calls, values, *shows]
+    body = "\n".join(language.caught(line for each in statements for line in language.lines(each)))
+    assert language.whole("unused = 1\n\nused = 2\n\nfunction other(x) {\n}\n", f"{body}\nused") == snapshot
 
 
 def test_a_language_that_is_only_listed_lists_regions_and_functions() -> None:
@@ -87,18 +90,8 @@ def test_suffixes_and_names_are_of_one_language_each(language: Language) -> None
     others = [each for each in ALL if each is not language]
     assert language.suffix not in {each.suffix for each in others}
     assert LANGUAGES[language.name] is language
-
-
-def test_lists_are_written_as_the_language_has_them() -> None:
-    listed = {name: language.argument(Names(("a", "b"))) for name, language in LANGUAGES.items()}
-    assert listed == {
-        "python": "[a, b]",
-        "javascript": "[a, b]",
-        "cpp": "{a, b}",
-        "java": "List.of(a, b)",
-        "r": "list(a, b)",
-        "none": "[a, b]",
-    }
+    assert language_of(language.name) == language
+    assert language_of(language.name, dtypes=True).dtypes
 
 
 @pytest.mark.parametrize("name", sorted(name for name, language in LANGUAGES.items() if not language.new_list))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from refgrad.grading.checks.behaviours import BehaviourError, all_behaviours, read_behaviours
-from refgrad.grading.measurements import METHODS
+from refgrad.grading.measurements import METHODS, Measurement
 from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.growth import GROWTH
 from refgrad.grading.measurements.introspection import CLAIMS, MAKERS
@@ -41,6 +42,10 @@ def test_ids_are_unique_and_every_scenario_can_be_predicted() -> None:
     behaviours = all_behaviours()
     assert len({b.id for b in behaviours}) == len(behaviours) >= 30
     assert all(predict(scenario) for b in behaviours for scenario in b.scenarios)
+    several = next(b for b in behaviours if len(b.scenarios) > 1)
+    assert several.tested_by == f"{len(several.scenarios)} scenarios"
+    assert replace(several, scenarios=several.scenarios[:1]).tested_by == "1 scenario"
+    assert replace(several, measurement=Measurement("m", {"a": "b", "c": 1})).tested_by == "measurement m b"
 
 
 def test_every_behaviour_looks_at_something() -> None:

@@ -1,0 +1,16 @@
+"""Classes of data are frozen with slots, and zips are strict, but for those that are listed."""
+
+from tests.repository.sources import loose_zips, open_dataclasses
+
+
+def test_data_are_frozen_and_have_slots() -> None:
+    assert open_dataclasses("generation") == {"slots": "Draft Memory Operand Reach"}
+
+
+def test_what_is_zipped_is_of_one_length() -> None:
+    assert loose_zips("generation") == [
+        "zip([*scenario.definitions, *hooks], short, strict=False)",
+        "zip(letters, lengths, strict=False)",
+        "zip(names[:leaves], entries, strict=False)",
+        "zip(patterns, shapes, strict=False)",
+    ]

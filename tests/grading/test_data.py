@@ -1,0 +1,15 @@
+"""Classes of data are frozen with slots, and zips are strict, but for those that are listed."""
+
+from tests.repository.sources import loose_zips, open_dataclasses
+
+
+def test_data_are_frozen_and_have_slots() -> None:
+    assert open_dataclasses("grading") == {
+        "": "Reliance",
+        "frozen": "Dependence",
+        "slots": "Bench CheckSearch Recorded",
+    }
+
+
+def test_what_is_zipped_is_of_one_length() -> None:
+    assert loose_zips("grading") == []
