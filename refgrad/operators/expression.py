@@ -46,7 +46,7 @@ class Formula:
 
     def __post_init__(self) -> None:
         """Raise FormulaError if the formula uses anything outside the language."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             _check(node, self.source)
 
     @cached_property
@@ -59,15 +59,20 @@ class Formula:
             raise FormulaError(f"formula {shortened(self.source, 200)!r} does not parse: {problem}") from error
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the parsed formula."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The free variables: names that are neither functions nor constants."""
-        named = frozenset(node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name))
+        named = frozenset(node.id for node in self.nodes if isinstance(node, ast.Name))
         return named - self.functions - CONSTANTS
 
     @cached_property
     def functions(self) -> frozenset[str]:
         """The vocabulary functions that the formula calls."""
-        return frozenset(node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call))  # type: ignore[attr-defined]
+        return frozenset(node.func.id for node in self.nodes if isinstance(node, ast.Call))  # type: ignore[attr-defined]
 
     @cached_property
     def calls(self) -> str:
