@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial, reduce
+from functools import cache, cached_property, partial, reduce
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -103,6 +103,12 @@ class Formula:
         return eval(compile(text, f"<formula {self.source}>", "eval"), dict(system))  # type: ignore[no-any-return]
 
 
+@cache
+def formula_of(source: str) -> Formula:
+    """Return the formula of a text, parsed and translated once: rows and number systems share it."""
+    return Formula(source)
+
+
 class ColumnError(ValueError):
     """A column has a function without a row, or lacks one that it does not declare absent; the message names it."""
 
@@ -129,7 +135,7 @@ def column(
             continue
         if row.definition is None:
             raise ColumnError(f"the column lacks {name!r}, which has no definition")
-        definition = Formula(row.definition)
+        definition = formula_of(row.definition)
         if missing := definition.functions - functions.keys():
             raise ColumnError(f"the column lacks {sorted(missing)}, by which {name!r} is defined")
         functions[name] = definition.function(row.parameters, functions)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
 from refgrad.operators.composites import composite
-from refgrad.operators.expression import Formula, FormulaError
+from refgrad.operators.expression import Formula, FormulaError, formula_of
 from refgrad.operators.operator import Composite, Structure
 from refgrad.operators.structures import STRUCTURES
 from refgrad.specification import specs_directory
@@ -275,12 +275,6 @@ def load_operators(directory: Path) -> Mapping[str, Operator]:
     return MappingProxyType(table)
 
 
-@cache
-def _expression(source: str | None) -> Formula | None:
-    """Return the formula of this text; most rows compute and round as their formula says."""
-    return None if source is None else Formula(source)
-
-
 @dataclass(frozen=True, slots=True)
 class _RowReader:
     """Reads one row that satisfies the schema, and raises OperatorError if its fields are inconsistent."""
@@ -303,11 +297,11 @@ class _RowReader:
             attributes=tuple(self.attributes()),
             operands=self.operands(arguments),
             shapes=tuple(self.row.get("shapes", ())),
-            formula=_expression(self.row.get("formula")),
-            forward=_expression(forward),
-            rounding=_expression(self.row.get("rounding", forward)),
-            partials=MappingProxyType({k: Formula(v) for k, v in self.row.get("partials", {}).items()}),
-            domain=_expression(self.row.get("domain")),
+            formula=self.expression(self.row.get("formula")),
+            forward=self.expression(forward),
+            rounding=self.expression(self.row.get("rounding", forward)),
+            partials=MappingProxyType({k: formula_of(v) for k, v in self.row.get("partials", {}).items()}),
+            domain=self.expression(self.row.get("domain")),
             samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
             stress_values=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("beyond", {}).items()}),
             structure=STRUCTURES.get(self.name),
@@ -357,6 +351,9 @@ class _RowReader:
         for what, entries in (("partial", operator.partials), ("sample range", operator.samples)):
             if set(entries) != set(needed):
                 raise self.error(f"needs a {what} for each of {list(needed)}")
+
+    def expression(self, source: str | None) -> Formula | None:
+        return None if source is None else formula_of(source)
 
     def argument(self, text: str) -> Argument:
         name, _, dtype = text.partition(":")
