@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -106,14 +107,8 @@ N = TypeVar("N")
 
 
 def copied(tree: N) -> N:
-    """Return a copy of a node, or of a list in it, and of all nodes below, in less time than ``copy.deepcopy``."""
-    if isinstance(tree, list):
-        return [copied(each) for each in tree]  # type: ignore[return-value]
-    if not isinstance(tree, ast.AST):
-        return tree
-    new = type(tree)()
-    vars(new).update((name, copied(value)) for name, value in vars(tree).items())
-    return new
+    """Return a copy of a syntax tree, in less than half the time of ``copy.deepcopy``."""
+    return pickle.loads(pickle.dumps(tree))  # type: ignore[no-any-return]  # noqa: S301 (the bytes are made here)
 
 
 def names_in(node: ast.AST) -> set[str]:
