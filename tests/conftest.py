@@ -1,4 +1,4 @@
-"""What holds for all tests: profiles of hypothesis, the garbage collector, and an option for a random order."""
+"""What holds for all tests: profiles of hypothesis, the garbage collector, and options for the tests to run."""
 
 from __future__ import annotations
 
@@ -21,18 +21,67 @@ GARBAGE = (20_000, 20, 20)
 """Thresholds of the garbage collector, as a grade has them: with Python's own it takes 7 % of the time of the tests."""
 
 
+PASSED = "refgrad/passed"
+"""Key of pytest's cache for the ids of the tests that have passed in this folder, in any environment."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer a random order, which shows whether a test needs what another one has left behind."""
+    """Offer a random order, which shows whether a test needs what another one has left behind, and fewer tests."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and the tests of each, in a random order")
+    parser.addoption(
+        "--unless-passed",
+        action="store_true",
+        help="leave out tests that have passed in this folder before; in an environment with more libraries, run those "
+        "that were skipped for the lack of one",
+    )
 
 
-def pytest_configure() -> None:
-    """Collect garbage as seldom as a grade does."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect garbage as seldom as a grade does, and note which tests pass."""
     gc.set_threshold(*GARBAGE)
+    if not hasattr(config, "workerinput") and config.pluginmanager.has_plugin("cacheprovider"):
+        config.pluginmanager.register(PassedTests(config))
+
+
+class PassedTests:
+    """Adds the tests that pass to those of earlier runs, in the process that collects the results of all workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.outcomes: dict[str, bool] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the outcome of a test: it has passed if its call has, and its setup and teardown too."""
+        self.outcomes[report.nodeid] = report.passed and self.outcomes.get(report.nodeid, True)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the tests that have passed, without those that have not in this run."""
+        before = passed_before(self.config)
+        passed = {name for name, passed in self.outcomes.items() if passed}
+        cache_of(self.config).set(PASSED, sorted(before - self.outcomes.keys() | passed))
+
+
+def cache_of(config: pytest.Config) -> pytest.Cache:
+    """Return pytest's cache."""
+    cache = config.cache
+    assert cache is not None
+    return cache
+
+
+def passed_before(config: pytest.Config) -> set[str]:
+    """Return the ids of the tests that have passed in earlier runs."""
+    return set(cache_of(config).get(PASSED, []))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffle the files and the tests of each. A file stays together, so that what its tests share is made once."""
+    """Leave out what has passed before, then shuffle the files and the tests of each, if options ask for it.
+
+    A file stays together, so that what its tests share is made once.
+    """
+    if config.getoption("unless_passed"):
+        passed = passed_before(config)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
     seed = config.getoption("shuffle")
     if seed is not None:
         items[:] = shuffled(items, Random(seed))  # noqa: S311 (an order is no secret)

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial, reduce
+from functools import cache, cached_property, partial, reduce
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -46,7 +46,7 @@ class Formula:
 
     def __post_init__(self) -> None:
         """Raise FormulaError if the formula uses anything outside the language."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             _check(node, self.source)
 
     @cached_property
@@ -59,15 +59,20 @@ class Formula:
             raise FormulaError(f"formula {shortened(self.source, 200)!r} does not parse: {problem}") from error
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the parsed formula."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def names(self) -> frozenset[str]:
         """The free variables: names that are neither functions nor constants."""
-        named = frozenset(node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name))
+        named = frozenset(node.id for node in self.nodes if isinstance(node, ast.Name))
         return named - self.functions - CONSTANTS
 
     @cached_property
     def functions(self) -> frozenset[str]:
         """The vocabulary functions that the formula calls."""
-        return frozenset(node.func.id for node in ast.walk(self.tree) if isinstance(node, ast.Call))  # type: ignore[attr-defined]
+        return frozenset(node.func.id for node in self.nodes if isinstance(node, ast.Call))  # type: ignore[attr-defined]
 
     @cached_property
     def calls(self) -> str:
@@ -97,6 +102,12 @@ class Formula:
         return eval(compile(text, f"<formula {self.source}>", "eval"), dict(system))  # type: ignore[no-any-return]
 
 
+@cache
+def formula_of(source: str) -> Formula:
+    """Return the formula of a text, parsed and translated once: rows and number systems share it."""
+    return Formula(source)
+
+
 class ColumnError(ValueError):
     """A column has a function without a row, or lacks one that it does not declare absent; the message names it."""
 
@@ -123,7 +134,7 @@ def column(
             continue
         if row.definition is None:
             raise ColumnError(f"the column lacks {name!r}, which has no definition")
-        definition = Formula(row.definition)
+        definition = formula_of(row.definition)
         if missing := definition.functions - functions.keys():
             raise ColumnError(f"the column lacks {sorted(missing)}, by which {name!r} is defined")
         functions[name] = definition.function(row.parameters, functions)

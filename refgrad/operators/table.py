@@ -15,7 +15,7 @@ import numpy as np
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
 from refgrad.operators.composites import composite
-from refgrad.operators.expression import Formula, FormulaError
+from refgrad.operators.expression import Formula, FormulaError, formula_of
 from refgrad.operators.operator import Composite, Structure
 from refgrad.operators.structures import STRUCTURES
 from refgrad.specification import specs_directory
@@ -321,7 +321,7 @@ class _RowReader:
             formula=self.expression(self.row.get("formula")),
             forward=self.expression(forward),
             rounding=self.expression(self.row.get("rounding", forward)),
-            partials=MappingProxyType({k: Formula(v) for k, v in self.row.get("partials", {}).items()}),
+            partials=MappingProxyType({k: formula_of(v) for k, v in self.row.get("partials", {}).items()}),
             domain=self.expression(self.row.get("domain")),
             samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
             stress_values=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("beyond", {}).items()}),
@@ -370,7 +370,7 @@ class _RowReader:
                 raise self.error(f"needs a {what} for each of {list(needed)}")
 
     def expression(self, source: str | None) -> Formula | None:
-        return None if source is None else Formula(source)
+        return None if source is None else formula_of(source)
 
     def argument(self, text: str) -> Argument:
         name, _, dtype = text.partition(":")

@@ -42,6 +42,7 @@ WRONG: dict[str, Function] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_rule_that_is_wrong_at_an_inner_edge_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = points([(2,)])
+    monkeypatch.setattr(explanation, "EXAMPLES", 50)  # on an edge, it is found within 25
     assert check_gradients(WRONG[name], strategy, "autograd", raise_exception=False).outcome == "wrong"
     monkeypatch.setattr(explanation, "EDGES", 0)
     missed = check_gradients(WRONG[name], strategy, "autograd", raise_exception=False)

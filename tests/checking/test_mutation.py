@@ -216,8 +216,17 @@ def waiting(project: Path, *ignored: int) -> tuple[subprocess.Popen[str], int]:
     return process, int(started.read_text())
 
 
-@pytest.mark.parametrize("ignored", [(), (signal.SIGINT, signal.SIGQUIT)])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP])
+INTERRUPTIONS = (signal.SIGINT, signal.SIGQUIT)
+"""Signals that a shell ignores for what it runs in the background."""
+
+
+@pytest.mark.parametrize(
+    ("number", "ignored"),
+    [
+        *((number, ()) for number in (*INTERRUPTIONS, signal.SIGTERM, signal.SIGHUP)),
+        *((number, INTERRUPTIONS) for number in INTERRUPTIONS),
+    ],
+)
 def test_a_signal_leaves_nothing_of_the_tests(project: Path, number: int, ignored: tuple[int, ...]) -> None:
     process, tests = waiting(project, *ignored)
     os.kill(process.pid, number)

@@ -14,6 +14,7 @@ from refgrad.grading.checks.claims import Claim
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.settings import Settings
+from refgrad.interpreter import expanded
 from refgrad.native.adapter import TapeAdapter, spell
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
@@ -71,6 +72,21 @@ def broken_by(fault: Fault) -> frozenset[str]:
 def asked_for() -> frozenset[str]:
     """Return the operators that behaviours are about."""
     return frozenset().union(*(scenario.operators for b in all_behaviours() for scenario in b.scenarios))
+
+
+@cache
+def applied_by_behaviours() -> frozenset[str]:
+    """Return the operators that behaviours are about, and those that composites among them are made of."""
+    scenarios = [scenario for behaviour in all_behaviours() for scenario in behaviour.scenarios]
+    return asked_for().union(*(expanded(scenario).operators for scenario in scenarios))
+
+
+def may_meet_behaviours(fault: Fault) -> bool:
+    """Return True unless all scenarios of behaviours do without the only operator that a faulty engine gets wrong.
+
+    If they do, the engine shows in each of them what it shows without its fault.
+    """
+    return not fault.engine.faulty or fault.engine.faulty in applied_by_behaviours()
 
 
 def adapter(fault: Fault) -> TapeAdapter:

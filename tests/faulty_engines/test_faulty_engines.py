@@ -9,7 +9,8 @@ import pytest
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
-from tests.faulty_engines.fault import Fault, is_generated, step_count, verdicts
+from tests.effort import sampled
+from tests.faulty_engines.fault import Fault, is_generated, may_meet_behaviours, step_count, verdicts
 from tests.faulty_engines.faults import CLEAN, FAULTS, NO_FUSED_FAULT
 from tests.faulty_engines.remembering import remembered_scenarios
 from tests.faulty_engines.rules.forward_faults import NO_FORWARD_FAULT
@@ -49,6 +50,7 @@ def test_what_faulty_engines_are_made_of_fails_nothing_at_the_standard_profile(c
     assert failures(verdicts(clean, "standard")) == {}
 
 
+@pytest.mark.whole
 @each_clean
 def test_what_faulty_engines_are_made_of_fails_nothing_as_it_stands(clean: Fault) -> None:
     """Of composites in one piece and forward mode, what faults of the kind break is enough: the rest is the tape's."""
@@ -64,11 +66,12 @@ INSIDE_OF = frozenset({"rewrites/rewritten_expressions"})
 """A behaviour of expressions of composites, each of which may have a faulty operator inside of it."""
 
 
-@each_fault
+@pytest.mark.parametrize("fault", sampled(FAULTS, 2), ids=[fault.name for fault in FAULTS])
 def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other_behaviour(fault: Fault) -> None:
     """The smoke profile may overlook a rare fault of an operator: then the standard one must not."""
+    behaviours = BEHAVIOURS if may_meet_behaviours(fault) else frozenset[str]()
     with one_fault_a_search():
-        failed = failures(verdicts(fault, "smoke", only=fault.breaks | BEHAVIOURS))
+        failed = failures(verdicts(fault, "smoke", only=fault.breaks | behaviours))
         overlooked = fault.breaks - failed.keys()
         assert failed.keys() <= fault.breaks | fault.may_break | INSIDE_OF
         failed |= failures(verdicts(fault, "standard", only=overlooked))

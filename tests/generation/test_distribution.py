@@ -13,6 +13,7 @@ from refgrad.generation.profile import GRAPH_FAMILIES, PROBABILITIES
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, Slice
+from tests.generation.drawn import drawn
 from tests.generation.scenario_audit import entries_on_edges, entries_on_kinks, reached, recorded, uses
 
 COUNT = 600
@@ -20,7 +21,7 @@ COUNT = 600
 
 @cache
 def sample() -> tuple[Scenario, ...]:
-    return tuple(random_scenario(seed) for seed in range(COUNT))
+    return tuple(map(drawn, range(COUNT)))
 
 
 def share(scenarios: tuple[Scenario, ...], feature: str) -> float:
@@ -94,7 +95,7 @@ def test_a_feature_occurs(feature: str, least: float) -> None:
 
 def test_every_operator_occurs_and_those_that_graphs_need_often() -> None:
     """The others are tried on their own: here they meet what is around them, now and then."""
-    more = (random_scenario(seed) for seed in range(COUNT, 4 * COUNT))
+    more = map(drawn, range(COUNT, 4 * COUNT))
     seen = Counter(step.operator for scenario in (*sample(), *more) for step in scenario.applications)
     assert set(seen) == set(operator_table())
     often = {name: count for name, count in seen.items() if operator_table()[name].family in GRAPH_FAMILIES}

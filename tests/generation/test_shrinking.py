@@ -12,6 +12,7 @@ from refgrad.generation.shrinking import with_short_names
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
+from tests.generation.drawn import drawn
 from tests.generation.planted_faults import FAULTS
 from tests.generation.scenario_audit import complaints
 
@@ -19,8 +20,7 @@ TRIED = 6000
 
 
 def failing(fault: Callable[[Scenario], bool], count: int) -> list[Scenario]:
-    made = (random_scenario(seed) for seed in range(TRIED))
-    return list(islice((scenario for scenario in made if fault(scenario)), count))
+    return list(islice(filter(fault, map(drawn, range(TRIED))), count))
 
 
 class Counted:

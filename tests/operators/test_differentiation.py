@@ -26,6 +26,22 @@ def choose(condition: Any, then: Any, otherwise: Any) -> Any:
 
 SYSTEM = {**DIGITS_FUNCTIONS, "choose": choose}
 
+LARGEST = 1e30
+"""Size of numbers above which functions of forty digits take seconds: they need as many digits of pi as it has."""
+
+
+def of_moderate_size(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of one number, which gives up an example whose number is too large."""
+
+    def limited(x: Any) -> Any:
+        assume(abs(x) < LARGEST)
+        return function(x)
+
+    return limited
+
+
+LIMITED = {**SYSTEM, **{name: of_moderate_size(DIGITS_FUNCTIONS[name]) for name in ("exp", "expm1", "sin", "cos")}}
+
 atoms = st.sampled_from(["x", "y", "pi", "2", "0.5", "0.1", "3"])
 UNARY = (
     *("-({})", "exp({})", "sin({})", "cos({})", "tanh({})", "arctan({})", "arcsinh({})", "expm1({})", "abs({})"),
@@ -55,8 +71,8 @@ numbers = st.integers(-40, 40).map(lambda n: mpmath.mpf(n) / 16 + mpmath.mpf(1) 
 def test_value_and_partials_are_those_of_sympy(source: str, x: Any, y: Any) -> None:
     formula = Formula(source)
     with mpmath.workdps(40):
-        value, *partials = differentiate(formula, ARGUMENTS, (), SYSTEM)(x, y)
-        assume(mpmath.isfinite(value) and abs(value) < 1e30)
+        value, *partials = differentiate(formula, ARGUMENTS, (), LIMITED)(x, y)
+        assume(mpmath.isfinite(value) and abs(value) < LARGEST)
         assert agree(value, formula.function(ARGUMENTS, DIGITS_FUNCTIONS)(x, y))
         for name, partial in zip(ARGUMENTS, partials, strict=True):
             expected = derivative(formula, ARGUMENTS, name)(x, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from importlib.metadata import PackageNotFoundError, version
@@ -11,9 +12,8 @@ import pytest
 from refgrad.facts import Entry
 from refgrad.native.adapter import find_adapter
 from refgrad.report.confirmation import confirm
-from refgrad.report.document import read_report
-from refgrad.report.findings import Script, scripts
-from tests.repository.sources import ROOT
+from refgrad.report.findings import Script
+from tests.report.committed import COMMITTED, committed_report, committed_scripts
 
 SAMPLE = 2
 """How many programs of an engine the loop runs; -m slow runs all of them."""
@@ -24,14 +24,14 @@ NUMBER = re.compile(r"-?(?:inf|nan|\d+(?:\.\d*)?(?:e[+-]?\d+)?)")
 
 def committed(engine: str) -> list[Script]:
     """Return the findings of the committed report, if it is about the version that is installed."""
-    document = read_report(ROOT / "reports" / f"{engine}.json")
+    document = committed_report(engine)
     try:
         installed = version(find_adapter(engine).distribution or "")
     except PackageNotFoundError:
         pytest.skip(f"needs refgrad[{engine}]")
     if installed != document.engine["version"]:
         pytest.skip(f"the report is about {engine} {document.engine['version']}, and {installed} is installed")
-    found = scripts(document)
+    found = list(committed_scripts(engine))
     if not any(script.verdict.evidence for script in found):
         pytest.skip(f"the report on {engine} was made before reports told evidence")
     return found
@@ -39,8 +39,7 @@ def committed(engine: str) -> list[Script]:
 
 def reported() -> list[Script]:
     """Return the findings of all committed reports that tell evidence."""
-    documents = [read_report(path) for path in sorted((ROOT / "reports").glob("*.json"))]
-    found = [scripts(document) for document in documents]
+    found = map(committed_scripts, COMMITTED)
     return [script for each in found if any(s.verdict.evidence for s in each) for script in each]
 
 
@@ -67,6 +66,33 @@ def test_every_assertion_names_what_is_right() -> None:
                 script.engine,
                 script.verdict.id,
             )
+
+
+def programs_of_python() -> list[Script]:
+    return [script for engine in COMMITTED for script in committed_scripts(engine) if script.language == "python"]
+
+
+@pytest.mark.whole
+def test_committed_programs_import_what_they_use_and_nothing_else() -> None:
+    for script in programs_of_python():
+        tree = ast.parse(script.program)
+        bound = {
+            (alias.asname or alias.name).partition(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert bound <= names, script.verdict.id
+        assert defined <= names, script.verdict.id
+        assert not re.search(r"if \(|not (True|False)|None is", script.program), script.verdict.id
+
+
+@pytest.mark.whole
+def test_committed_programs_look_at_what_the_engine_gave() -> None:
+    literal = re.compile(r"^ *got = ([-+.\d(]|None|\[\])[^a-z]*$", re.MULTILINE)
+    assert [script.text for script in programs_of_python() if literal.search(script.text)] == []
 
 
 def names_one_of(lower: float, upper: float, number: str) -> bool:
@@ -97,7 +123,7 @@ def check(script: Script) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_some_programs_fail_as_their_report_says(engine: str) -> None:
     """Of those that show a wrong number, which take less time than those that measure time."""
-    found = [script for script in committed(engine) if script.asserting and is_about_a_number(script)]
+    found = [script for script in committed(engine) if is_about_a_number(script) and script.asserting]
     assert len(found) >= SAMPLE
     for script in found[:: max(1, len(found) // SAMPLE)][:SAMPLE]:
         check(script)

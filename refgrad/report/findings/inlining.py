@@ -7,13 +7,12 @@ program itself consists of stay.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from refgrad.grading.checks.isolation import fresh_name
 from refgrad.report.findings.folding import Folding, truth
-from refgrad.report.findings.trees import IMPORTS, Filling, Piece, mentions, names_in
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, copied, mentions, names_in
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
 SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)
@@ -43,7 +42,7 @@ def _opened(piece: Piece, helpers: Helpers, taken: set[str]) -> Piece:
     """Return a function of the program itself with helpers in place in its body, anything else as it is."""
     if not isinstance(piece.node, ast.FunctionDef) or _is_helper(piece.node, helpers):
         return piece
-    node = copy.deepcopy(piece.node)
+    node = copied(piece.node)
     node.body = [each.node for each in _in_place([Piece.new(each) for each in node.body], helpers, taken)]
     return piece.changed(lambda _: node)
 
@@ -54,7 +53,7 @@ def _is_helper(node: ast.stmt, helpers: Helpers) -> bool:
 
 def _without_refusals(function: ast.FunctionDef) -> ast.FunctionDef:
     """Return a helper without what it refuses, as the engine has nothing of the kind: the program got past that."""
-    node, body = copy.deepcopy(function), list[ast.stmt]()
+    node, body = copied(function), list[ast.stmt]()
     for statement in node.body:
         match statement:
             case ast.Try(body=tried, handlers=[ast.ExceptHandler(body=[refusal, ast.Raise(exc=None)])], finalbody=[]):
@@ -120,7 +119,7 @@ def _filled_in(parameters: ast.arguments, given: Sequence[ast.expr], body: Seque
     if inner & set[str]().union(*map(names_in, given)):
         return None
     filling = Filling(dict(zip(names, given, strict=True)))
-    text = [ast.fix_missing_locations(filling.visit(copy.deepcopy(part))) for part in body]
+    text = [ast.fix_missing_locations(filling.visit(copied(part))) for part in body]
     folded = [ast.fix_missing_locations(Folding().visit(each)) for part in text for each in _decided(part)]
     for argument in given:
         same, plain = ast.dump(argument), all(isinstance(node, LITERALS) for node in ast.walk(argument))
@@ -149,7 +148,7 @@ def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:
 
 def _statements(function: ast.FunctionDef, given: Sequence[ast.expr]) -> list[ast.stmt] | None:
     """Return the statements of a helper with its arguments filled in, or None if they are not all simple."""
-    arguments = copy.deepcopy(function.args)
+    arguments = copied(function.args)
     body = [_without_rest(each, arguments.kwarg) for each in function.body]
     arguments.kwarg = None
     filled = None if _is_odd(arguments) else _filled_in(arguments, given, body)
@@ -172,7 +171,7 @@ def _without_names_of_literals(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _without_rest(statement: ast.stmt, rest: ast.arg | None) -> ast.stmt:
     """Return a statement that hands no further keyword arguments on: none were given."""
-    node = copy.deepcopy(statement)
+    node = copied(statement)
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and rest is not None:
             call.keywords = [

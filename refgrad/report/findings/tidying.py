@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
@@ -12,7 +11,7 @@ from typing import Final
 
 from refgrad.report.findings.folding import Folding, Shapes, with_shapes
 from refgrad.report.findings.inlining import inlined
-from refgrad.report.findings.trees import IMPORTS, Filling, Piece, assigned_in, mentions, names_in
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, assigned_in, copied, mentions, names_in
 
 PREFIX: Final = "program_"
 """Beginning of the names of functions that a program differentiates."""
@@ -140,7 +139,7 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
     """Return the program without imports and functions that nothing uses."""
     kept: list[Piece] = []
     for piece in reversed(program):
-        node, new = copy.deepcopy(piece.node), piece
+        node, new = copied(piece.node), piece
         if isinstance(node, IMPORTS):
             names = [each for each in node.names if mentions(kept, each.asname or each.name)]
             if len(names) < len(node.names):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import copy
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from string import Formatter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from refgrad.native import statements
 from refgrad.native.languages import Python
@@ -18,7 +18,7 @@ from refgrad.scenario import Constant
 IMPORTS: Final = (ast.Import, ast.ImportFrom)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Piece:
     """A statement outside of functions, its text, and the comment on its last line.
 
@@ -39,9 +39,15 @@ class Piece:
         """Return the statement after a change, or as it was written if nothing changes. Imports stay."""
         if isinstance(self.node, IMPORTS):
             return self
-        node = change(copy.deepcopy(self.node))
+        node = change(copied(self.node))
         assert isinstance(node, ast.stmt)
         return self if ast.dump(node) == ast.dump(self.node) else Piece.new(node, self.remark)
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """Return the names in the statement, also those with dots; none of an import."""
+        inside = () if isinstance(self.node, IMPORTS) else ast.walk(self.node)
+        return frozenset(filter(None, map(_dotted, inside))).union(self.needs)
 
 
 def pieces(program: str) -> list[Piece]:
@@ -67,14 +73,25 @@ def _piece(node: ast.stmt, lines: Sequence[str]) -> Piece:
 
 def mentions(program: Sequence[Piece], name: str) -> bool:
     """Whether a name, or one with dots, stands anywhere in some statements other than imports."""
-    last = name.rpartition(".")[2]
-    return any(name in piece.needs for piece in program) or any(
-        (isinstance(each, ast.Name) and each.id == name)
-        or (isinstance(each, ast.Attribute) and each.attr == last and ast.unparse(each) == name)
-        for piece in program
-        if not isinstance(piece.node, IMPORTS)
-        for each in ast.walk(piece.node)
-    )
+    return any(name in piece.mentioned for piece in program)
+
+
+def _dotted(node: ast.AST) -> str:
+    """Return a name, or one with dots; an empty string for any other node."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name) if owner := _dotted(value):
+            return f"{owner}.{name}"
+    return ""
+
+
+N = TypeVar("N")
+
+
+def copied(tree: N) -> N:
+    """Return a copy of a syntax tree, in less than half the time of ``copy.deepcopy``."""
+    return pickle.loads(pickle.dumps(tree))  # type: ignore[no-any-return]  # noqa: S301 (the bytes are made here)
 
 
 def names_in(node: ast.AST) -> set[str]:
@@ -97,7 +114,7 @@ class Filling(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """Return what stands for a name."""
         new = self.filled.get(node.id, node)
-        return ast.Name(new.id, node.ctx) if isinstance(new, ast.Name) else copy.deepcopy(new)
+        return ast.Name(new.id, node.ctx) if isinstance(new, ast.Name) else copied(new)
 
 
 PYTHON: Final = Python()
@@ -188,7 +205,7 @@ def called(call: statements.Call, **others: ast.expr) -> ast.expr:
     """
     fields = {name: _argument(each) for name, each in call.fields.items()} | others
     filling = Filling({FIELD.format(name): each for name, each in fields.items()})
-    return filling.visit(copy.deepcopy(_parsed(call.template)))  # type: ignore[no-any-return]
+    return filling.visit(copied(_parsed(call.template)))  # type: ignore[no-any-return]
 
 
 def fields_of(template: str) -> set[str]:

@@ -18,6 +18,8 @@ def wrong_push(operator: str, name: str, source: str, push: Callable[[ForwardTap
     """Return the fault of an engine whose forward rule for ``operator`` is ``push``."""
 
     class Spoiled(ForwardTape):
+        faulty = operator
+
         def push(self, node: Node, tangents: Tangents) -> Array:
             assert node.operator is not None
             rule = push if node.operator.name == operator else ForwardTape.push

@@ -13,6 +13,8 @@ def misruled(operator: str, name: str, source: str, spoil: SpoilAll, chapter: st
     right: type[FusedTape] = fused(operator)
 
     class Spoiled(right):  # type: ignore[misc, valid-type]
+        faulty = operator
+
         def pull(self, node: Node, cotangent: Array) -> Contributions:
             answers = super().pull(node, cotangent)
             assert node.operator is not None

@@ -19,6 +19,8 @@ def engine_with_rule(operator: str, spoil: SpoilAll) -> type[Tape]:
     """Return an engine whose rule for ``operator`` answers ``spoil(right answers, cotangent, node)``."""
 
     class Spoiled(Tape):
+        faulty = operator
+
         def pull(self, node: Node, cotangent: Array) -> Contributions:
             right = super().pull(node, cotangent)
             assert node.operator is not None

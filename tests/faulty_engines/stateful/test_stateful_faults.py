@@ -13,6 +13,7 @@ from refgrad.engine.graph.sweep import RECORDING, BackwardPass
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.grading.bench import Bench
 from refgrad.grading.judging.verdict import Verdict
+from tests.effort import sampled
 from tests.faulty_engines.remembering import remembered_scenarios
 from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault, broken_engine
@@ -52,7 +53,7 @@ def test_the_engine_without_a_fault_passes(sound: StatefulFault, judged: Judged)
     assert (verdict.verdict, verdict.examples) == ("passed", STANDARD.effort["graphs"])
 
 
-@each_fault
+@pytest.mark.parametrize("fault", sampled(STATEFUL_FAULTS, 4), ids=[fault.name for fault in STATEFUL_FAULTS])
 def test_a_broken_rule_is_seen_soon_and_shown_in_a_few_steps(fault: StatefulFault, judged: Judged) -> None:
     verdict = judged(fault)
     assert verdict.failed
@@ -60,6 +61,7 @@ def test_a_broken_rule_is_seen_soon_and_shown_in_a_few_steps(fault: StatefulFaul
     assert step_count(verdict) <= STEPS_AT_MOST, verdict.scenario
 
 
+@pytest.mark.whole
 def test_most_are_seen_at_once_and_their_counterexamples_are_short(judged: Judged) -> None:
     verdicts = [judged(fault) for fault in STATEFUL_FAULTS]
     assert median(verdict.examples for verdict in verdicts) <= EXAMPLES_IN_THE_MIDDLE

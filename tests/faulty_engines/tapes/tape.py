@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +73,12 @@ class Tensor:
 
 
 class Tape:
-    """A define-by-run engine; ``tape.sin(x)`` applies the operator of that name."""
+    """A define-by-run engine; ``tape.sin(x)`` applies the operator of that name.
+
+    ``faulty`` is the operator without which the engine is right, or empty if the fault is of no single operator.
+    """
+
+    faulty: ClassVar[str] = ""
 
     def tensor(self, array: Any, *, requires_grad: bool = False) -> Tensor:
         """Make a leaf."""

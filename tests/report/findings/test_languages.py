@@ -9,15 +9,14 @@ import pytest
 
 from refgrad.facts.assertion import Condition
 from refgrad.native.languages import LANGUAGES
-from refgrad.report.document import read_report
-from refgrad.report.findings import Script, scripts
+from refgrad.report.findings import Script
+from tests.report.committed import committed_scripts
 
-REPORTS = Path(__file__).parents[3] / "reports"
 ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "ceres", "cppad", "eigen", "sacado", "commons-math", "r-deriv")
 
 
 def committed() -> list[Script]:
-    return [s for name in ENGINES for s in scripts(read_report(REPORTS / f"{name}.json"))]
+    return [script for name in ENGINES for script in committed_scripts(name)]
 
 
 def test_every_file_ends_as_its_language_says() -> None:

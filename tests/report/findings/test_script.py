@@ -25,13 +25,12 @@ from refgrad.native.observation import Raised
 from refgrad.native.statements import Attempt, Call, Code, Name, Show, Statement, Value
 from refgrad.report import confirmation
 from refgrad.report.confirmation import confirm
-from refgrad.report.document import Report, build_report, read_report
+from refgrad.report.document import Report, build_report
 from refgrad.report.findings import Script, scripts
 from refgrad.report.pages import write_pages
+from tests.report.committed import committed_report
 from tests.report.example import SILENT, VERDICTS, example_report, reading, write_example
 from tests.report.forked_programs import ForkedPrograms
-
-REPORTS = Path(__file__).parents[3] / "reports"
 
 
 def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -138,33 +137,6 @@ def test_scripts_of_findings_that_are_gone_are_removed_and_nothing_else(tmp_path
     assert sorted(path.name for path in folder.iterdir()) == ["example-operators-exp.py", "mine.py"]
 
 
-def committed() -> list[Script]:
-    return [script for path in sorted(REPORTS.glob("*.json")) for script in scripts(read_report(path))]
-
-
-@pytest.mark.whole
-def test_committed_programs_import_what_they_use_and_nothing_else() -> None:
-    for script in (script for script in committed() if script.language == "python"):
-        tree = ast.parse(script.program)
-        bound = {
-            (alias.asname or alias.name).partition(".")[0]
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for alias in node.names
-        }
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        assert bound <= names, script.verdict.id
-        assert defined <= names, script.verdict.id
-        assert not re.search(r"if \(|not (True|False)|None is", script.program), script.verdict.id
-
-
-@pytest.mark.whole
-def test_committed_programs_look_at_what_the_engine_gave() -> None:
-    literal = re.compile(r"^ *got = ([-+.\d(]|None|\[\])[^a-z]*$", re.MULTILINE)
-    assert [found.text for found in committed() if found.language == "python" and literal.search(found.text)] == []
-
-
 @pytest.mark.whole
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
@@ -194,7 +166,7 @@ def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgr
 
 def graded(name: str, shared: SharedVerdicts) -> Report:
     """Return a report on what an engine failed in the committed one, judged again; the rest is as it says there."""
-    committed = read_report(REPORTS / f"{name}.json").verdicts
+    committed = committed_report(name).verdicts
     failed = {verdict.id for verdict in committed if verdict.failed}
     for verdict in committed:
         if verdict.id not in failed:

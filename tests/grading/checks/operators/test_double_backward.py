@@ -6,6 +6,7 @@ import contextlib
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -80,6 +81,11 @@ def faulty(name: str) -> Engine:
     return Engine(replace(adapter, name=name, setup=BEFORE, operators={**adapter.operators, **FAULTS[name]}))
 
 
+@cache
+def faulty_verdicts(name: str) -> dict[str, Verdict]:
+    return second_order_verdicts(faulty(name))
+
+
 def second_order_verdicts(engine: Engine) -> dict[str, Verdict]:
     bench = Bench(engine, Settings("smoke"))
     checks = [c for c in all_checks() if c.id.startswith(("second_order/", "higher_order/", "graphs/double"))]
@@ -106,12 +112,11 @@ def test_the_reference_engine_passes_with_all_operators() -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_faulty_double_backward_is_caught_and_blamed_on_its_operator(name: str) -> None:
-    engine = faulty(name)
     (operator,) = FAULTS[name]
-    verdicts = second_order_verdicts(engine)
+    verdicts = faulty_verdicts(name)
     assert {v.id for v in verdicts.values() if v.failed} == {f"second_order/{operator}"}
     assert verdicts["graphs/double_backward"].verdict == "passed"
-    assert Bench(engine, Settings("smoke")).grade(_operator_check(operator)).verdict == "passed"
+    assert Bench(faulty(name), Settings("smoke")).grade(_operator_check(operator)).verdict == "passed"
     shown = parse(verdicts[f"second_order/{operator}"].scenario)
     assert shown.gradients
     assert len(shown.steps) <= 8
@@ -131,7 +136,7 @@ def test_behaviours_that_fail_on_a_wrong_double_backward_are_not_judged() -> Non
 
 
 def test_a_double_backward_that_is_merely_inaccurate_blinds_no_behaviour() -> None:
-    verdicts = second_order_verdicts(faulty("a second derivative wrong by one part in a million"))
+    verdicts = faulty_verdicts("a second derivative wrong by one part in a million")
     assert verdicts["second_order/exp"].verdict == "inaccurate"
     assert verdicts["higher_order/gradient_penalty"].verdict == "passed"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 import pytest
@@ -13,7 +13,6 @@ from refgrad.grading.settings import Settings
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
-from tests.faulty_engines.remembering import remembered_scenarios
 from tests.faulty_engines.removals.removals import STATEFUL_REMOVALS
 from tests.faulty_engines.stateful.accumulation_faults import STATEFUL_ACCUMULATION_FAULTS
 from tests.faulty_engines.stateful.gradient_faults import STATEFUL_GRADIENT_FAULTS
@@ -35,12 +34,6 @@ ALL_FAULTS = (
     *STATEFUL_REMOVALS,
 )
 FAULTS: Mapping[str, StatefulFault] = MappingProxyType({fault.name: fault for fault in ALL_FAULTS})
-
-
-@pytest.fixture(scope="module", autouse=True)
-def scenarios_are_remembered() -> Iterator[None]:
-    with remembered_scenarios():
-        yield
 
 
 def test_every_behaviour_with_scenarios_has_a_fault_that_takes_its_rule_away() -> None:
