@@ -86,7 +86,7 @@ def misuses(draft: Draft) -> bool:
 
 
 def some_usable(draft: Draft, usable: Sequence[Operand]) -> Operand:
-    """Return one of these values, or rarely any value, which is likely to fail."""
+    """Return one of these values, or rarely any other value, with which the step is likely to fail."""
     return some_value(draft, None if misuses(draft) or not usable else usable)
 
 

@@ -104,7 +104,7 @@ class Duals:
         return Dual(array if array.dtype == np.bool_ else array.astype(np.float64), self.tangents.get(name))
 
     def constant(self, array: Array) -> Dual:
-        """Return an array that does not vary."""
+        """Return an array as a constant."""
         return Dual(array, None)
 
     def apply(self, operator: Operator, arguments: list[Dual], attributes: Mapping[str, Any]) -> Dual:

@@ -159,7 +159,7 @@ def as_real(array: Array) -> Array:
 
 
 def as_given(array: Array, kind: Kind) -> Array:
-    """Return an array of a kind from its real form. Halves remain float32 or float64."""
+    """Return an array of a kind from its real form; it stays float32 or float64 if the kind has 16 bits."""
     if kind.is_complex:
         return np.asarray((array[..., 0] + 1j * array[..., 1]).astype(kind.dtype))
     return array.astype(numpy_dtype(kind.dtype), copy=False) if kind.dtype in FORMATS else array

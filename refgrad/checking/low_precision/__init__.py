@@ -171,7 +171,7 @@ class Tensors:
         return self.leaves[name]
 
     def constant(self, array: Array) -> Any:
-        """Return an array that does not vary."""
+        """Return an array as a constant."""
         return engine.tensor(array if array.dtype == np.bool_ else array.astype(np.float64))
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:

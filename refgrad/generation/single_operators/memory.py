@@ -321,7 +321,7 @@ def _with_three_backwards(first: Scenario, choices: Choices, profile: Profile, s
 
 @lru_cache(maxsize=512)
 def contract_scenarios_of_ones(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
-    """Return scenarios as of `contract_scenario` with seeds of ones: then a rule may return an array that it saved.
+    """Return scenarios like those of `contract_scenario` with seeds of ones: then a rule may return an array it saved.
 
     They are made of the first ``most`` fixed cases of the operator, one of them with operands of one shape, if there is
     one: of operands that are stretched, a rule makes copies.

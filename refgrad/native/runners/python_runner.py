@@ -501,7 +501,7 @@ class Server:
         return False
 
     def serve_in_forks(self) -> None:
-        """Answer in one forked process after another, and report the end of each, until one is asked to stop."""
+        """Answer in one forked process after another, and report the end of each, until a request to stop arrives."""
         while True:
             sys.stdout.flush()
             sys.stderr.flush()

@@ -46,13 +46,13 @@ HALVES = 11
 """Largest number of bits of a half-precision format."""
 
 OFF_GRID = 2 / 3
-"""Factor of the steps of a first look, which does not know the noise.
+"""Factor of the steps along the first directions, when the noise is not known yet.
 
 A staircase rounds whole multiples of the steps in the same way, but not thirds of them.
 """
 
 FIRST_STEPS = 2
-"""Number of step sizes of a first look."""
+"""Number of step sizes along the first directions."""
 
 TOWARDS_ZERO = np.linspace(0.0, 1.0, 17)
 """Fractions of the way to 0 at which the steepest slope of a saturating function is looked for."""
@@ -203,7 +203,7 @@ class Directions:
         return np.where(np.isfinite(rates) & (rates > 0), rates, 1.0)
 
     def quick(self, claimed: Floats) -> Iterator[Direction]:
-        """Yield the directions of a first look: one through entries that contribute alike, more for large inputs."""
+        """Yield the first directions: one through entries that contribute alike, more for large inputs."""
         if not self._vectors:
             first, *others = _alike(np.abs(claimed * self.magnitude))
             nothing = [members for members in others if not claimed[members].any()]

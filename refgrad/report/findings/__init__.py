@@ -97,7 +97,7 @@ class Script:
 
     @cached_property
     def at(self) -> tuple[At, ...]:
-        """At which unusual numbers it was seen."""
+        """Unusual numbers at which it was seen."""
         return at(self.verdict)
 
     @cached_property

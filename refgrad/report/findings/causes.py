@@ -50,7 +50,7 @@ class Cause:
 
     @property
     def at(self) -> tuple[At, ...]:
-        """At which unusual numbers all of its findings were seen."""
+        """Unusual numbers at which all of its findings were seen."""
         return tuple(each for each in self.best.at if all(each in found.at for found in self.findings))
 
 

@@ -228,7 +228,7 @@ def _product(x: Any, y: Any) -> Any:
 
 
 FUNCTIONS: Final = MappingProxyType({"len": len, "range": range, "tuple": _tuple})
-"""What is computed of numbers and tuples alone."""
+"""Functions of numbers and tuples whose calls are replaced by their results."""
 
 
 def with_shapes(node: ast.stmt, shapes: Shapes) -> ast.stmt:
@@ -309,7 +309,7 @@ class _Products(ast.NodeTransformer):
 
 
 def _shape_of(made: ast.expr) -> tuple[int, ...] | None:
-    """Return the shape of a tensor that is made of what stands in the program."""
+    """Return the shape of a tensor that is made from a literal array of the program."""
     if not (isinstance(made, ast.Call) and last_name(made.func) in TENSORS and made.args):
         return None
     try:
