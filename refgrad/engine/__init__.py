@@ -50,6 +50,7 @@ globals().update(_functions)
 
 def __getattr__(name: str) -> Any:
     """Raise AttributeError for a missing name, and suggest the nearest names."""
-    near = get_close_matches(name, [public for public in globals() if not public.startswith("_")])
+    public = () if name.startswith("_") else [each for each in globals() if not each.startswith("_")]
+    near = get_close_matches(name, public)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "its operators are the rows of specs/operators"
     raise AttributeError(f"module 'refgrad.engine' has no attribute {name!r}: {hint}", name=name)
