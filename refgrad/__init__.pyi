@@ -17,4 +17,5 @@ from refgrad.scenario import Scenario as Scenario
 from refgrad.scenario import ScenarioError as ScenarioError
 from refgrad.scenario import parse as parse
 
+__all__: list[str]  # noqa: PYI035 (the names that are imported here)
 __version__: str

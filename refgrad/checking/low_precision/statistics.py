@@ -112,11 +112,11 @@ class Contrast:
 
     def wrong_above(self, count: int) -> float:
         """Return the slope above which the gradient is wrong, among so many contrasts."""
-        return self.limit(count) * (1 + NUMBERS.gap / math.sqrt(self.entries))
+        return self.limit(count) * float(1 + NUMBERS.gap / math.sqrt(self.entries))
 
     def detectable(self, count: int) -> float:
         """Return the smallest slope that is detected with the probability ``power``, among so many contrasts."""
-        return self.wrong_above(count) + special.ndtri(NUMBERS.power) * self.error
+        return self.wrong_above(count) + float(special.ndtri(NUMBERS.power)) * self.error
 
 
 def normal_quantile(probability: float) -> float:
@@ -131,7 +131,7 @@ def student_quantile(probability: float, degrees: int) -> float:
 
 def single() -> float:
     """Return the common error, in scales of float16, that roundings in float32 explain."""
-    return NUMBERS.roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
+    return float(NUMBERS.roundings) * FORMATS["float32"].unit / FORMATS["float16"].unit
 
 
 def groupings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

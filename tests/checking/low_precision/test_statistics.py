@@ -196,7 +196,7 @@ def test_roundings_of_differences_inside_of_the_function_explain_an_entry() -> N
     data.observed[at] *= 1 + 200 * BRAIN.unit
     _, ratios = noise(data)
     assert ratios[at] > 100
-    data.errors[:, *at] = np.where(np.arange(RUNS) % 2, 100, -100) * data.scale[at]
+    data.errors[:, at[0], at[1]] = np.where(np.arange(RUNS) % 2, 100, -100) * data.scale[at]
     _, ratios = noise(data)
     assert ratios[at] < 3
 
