@@ -72,6 +72,7 @@ def test_gradients_that_are_zeroed_where_they_are_were_read_before() -> None:
     assert [gradient.tolist() for gradient in gradients if gradient is not None] == [[2.0]]
 
 
+@pytest.mark.engines
 @pytest.mark.parametrize(
     ("library", "name"), [("refgrad.engine", "refgrad"), ("mygrad", "mygrad"), ("jax.numpy", "jax")]
 )

@@ -18,17 +18,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4895, "report": 2685, "facts": 760, "checking": 4480, "generation": 3340, "native": 4013,
-    "operators": 2549, "engine": 2376, "oracles": 2324, "scenario": 1351, "cli": 1220, "pytest_plugin": 1046,
-    "lifecycle": 869, "adapters": 400, "interpreter": 343, ".": 459,
+    "grading": 4679, "report": 2564, "facts": 753, "checking": 4458, "generation": 3292, "native": 3781,
+    "operators": 2495, "engine": 2342, "oracles": 2283, "scenario": 1292, "cli": 1207, "pytest_plugin": 1012,
+    "lifecycle": 855, "adapters": 376, "interpreter": 336, ".": 418,
 }  # fmt: skip
-"""Largest number of code lines of each package and of the modules beside them (`.`).
-
-`oracles` has grown by the slopes of functions that round inside (`slopes/stairs.py`).
-"""
+"""Largest number of code lines of each package and of the modules beside them (`.`)."""
 
 MODULES = 270
-CHOSEN_NUMBERS = 258
+CHOSEN_NUMBERS = 254
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 
