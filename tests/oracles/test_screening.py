@@ -17,7 +17,7 @@ from refgrad.oracles.screening import (
     Rounding,
     Sweep,
     missed_below,
-    random_direction,
+    random_signed,
     row_scales,
     slope,
     tolerance,
@@ -173,13 +173,13 @@ def test_slopes_and_rates_along_a_direction_are_these() -> None:
     direction = {"x": np.array([0.5, 3.0])}
     assert slope(swept, direction, [("y", None)]) == 2 * 0.5 - 4 * 3.0
     assert slope(swept, direction, [("y", np.array([2.0, 0.0])), ("z", None), ("y", None)]) == 2.0 - 11.0
-    drawn = np.abs(random_direction((2,), np.random.default_rng(0)))
+    drawn = np.abs(random_signed((2,), np.random.default_rng(0)))
     rates = row_scales(swept, {"x": (2,)}, ["y", "z"], np.random.default_rng(0))
     assert rates.tolist() == [2 * drawn[0], 4 * drawn[1], 1.0, 1.0]
 
 
 def test_directions_have_entries_of_either_sign_between_a_half_and_one() -> None:
-    drawn = random_direction((1000,), np.random.default_rng(0))
+    drawn = random_signed((1000,), np.random.default_rng(0))
     assert np.round([drawn.min(), drawn[drawn < 0].max(), drawn[drawn > 0].min(), drawn.max()], 2).tolist() == [
         *(-1.0, -0.5, 0.5, 1.0),
     ]
@@ -192,3 +192,8 @@ def test_what_rounding_explains_grows_with_the_root_of_the_roundings(
     least = 2 * ALLOWANCE * 2.0**-53 * np.sqrt(4 * roundings)
     assert tolerance(operations, 4, Rounding(terms=terms)) == pytest.approx(least)
     assert missed_below(operations, 4, Rounding(terms=terms)) == pytest.approx(8 * least)
+
+
+def test_random_numbers_may_be_drawn_from_a_wider_range() -> None:
+    drawn = random_signed((1000,), np.random.default_rng(0), 1.5)
+    assert np.round([abs(drawn).min(), abs(drawn).max(), drawn.min(), drawn.max()], 1).tolist() == [0.5, 2, -2, 2]
