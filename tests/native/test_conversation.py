@@ -235,7 +235,7 @@ def test_the_error_of_a_runner_that_never_answers_names_the_protocol(tmp_path: P
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[runner]", '[runner]\nprinter = "lua"', r'runner\.printer: "lua" is not one of "python", .*, "none"'),
+        ("[runner]", '[runner]\nprinter = "lua"', r"runner\.printer: 'lua' is not among \['python', .*, 'none'\]"),
         ("[runner]", "[runner]\ncomand = []", r"runner\.comand: there is no such key, did you mean 'command'"),
         ('["python3", "./stack_runner.py"]', "[]", r"runner\.command: \[\] has less than 1 item"),
         ("setup =", 'language = "java"\nsetup =', "language: 'java', but programs are printed as runner.printer says"),
