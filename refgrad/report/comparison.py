@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from refgrad.facts import Entry
 from refgrad.grading.judging.verdict import FAILURES, Outcome, Verdict
 from refgrad.native.text import plain_text
 from refgrad.report.document import Report
-from refgrad.report.pages import Graded, markdown_templates
+
+if TYPE_CHECKING:
+    from refgrad.report.pages import Graded
 
 Kind = Literal["broken", "fixed", "changed", "accuracy", "new", "gone"]
 """Kind of a difference between two reports of a check.
@@ -103,6 +105,8 @@ def _error(verdict: Verdict) -> float:
 
 def comparison_text(old: Report, new: Report, found: Sequence[Difference]) -> str:
     """Return the differences as lines of plain text, or a line which states that there are none."""
+    from refgrad.report.pages import markdown_templates  # noqa: PLC0415 (`refgrad confirm` needs no Jinja)
+
     counts = [f"{count} {kind}" for kind, count in _counts(found).items() if count]
     page = markdown_templates().get_template("comparison.txt.jinja")
     text = page.render(old=old, new=new, counts=counts, differences=found).removesuffix("\n")

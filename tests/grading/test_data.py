@@ -7,7 +7,7 @@ def test_data_are_frozen_and_have_slots() -> None:
     assert open_dataclasses("grading") == {
         "": "Reliance",
         "frozen": "Dependence",
-        "slots": "Bench CheckSearch Recorded",
+        "slots": "Bench CheckSearch",
     }
 
 

@@ -130,7 +130,7 @@ def test_a_fault_that_is_gone_changes_the_choice_of_no_other_module(every: list[
     [
         ("ALLOWANCE", {"refgrad/oracles/judgement.py::_outcomes", "refgrad/oracles/screening.py::tolerance"}),
         ("dependence.towards_infinity", {"refgrad/grading/judging/exceptional.py::Dependence.limits"}),
-        ("noise", {"refgrad/checking/low_precision/statistics.py::Thresholds.largest_entry"}),
+        ("noise", {"refgrad/checking/low_precision/__init__.py::_of_entries"}),
     ],
 )
 def test_a_constant_is_held_to_the_tests_of_the_functions_that_name_it(

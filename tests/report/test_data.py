@@ -4,7 +4,7 @@ from tests.repository.sources import loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
-    assert open_dataclasses("report") == {"frozen": "Cause Graded Script Stage", "slots": "Document FileNames"}
+    assert open_dataclasses("report") == {"frozen": "Cause Graded Piece Script Stage", "slots": "Document FileNames"}
 
 
 def test_what_is_zipped_is_of_one_length() -> None:

@@ -154,7 +154,7 @@ def _laid_out(program: Sequence[Piece]) -> str:
     """Return the text, with the imports apart and two blank lines around functions."""
     blanks = [0, *(_blanks(before.node, after.node) for before, after in pairwise(program))]
     lines = [piece.text + (f"  # {piece.remark}" if piece.remark else "") for piece in program]
-    return "".join("\n" * count + line + "\n" for count, line in zip(blanks, lines, strict=False))
+    return "".join("\n" * count + line + "\n" for count, line in zip(blanks, lines, strict=True))
 
 
 def _blanks(before: ast.stmt, after: ast.stmt) -> int:

@@ -4,11 +4,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from refgrad.grading.checks.settings import Settings
 
 from refgrad.facts import Measured
 from refgrad.grading import measurements
 from refgrad.grading.measurements import Measurement, Reading, take_measurement
+from refgrad.grading.settings import Settings
 from refgrad.native.library import EndingError, HangingError, RaisedError
 from refgrad.native.observation import Ending, Raised
 

@@ -225,10 +225,10 @@ def test_memory_that_stops_growing_when_it_is_measured_again_is_no_leak(
 ) -> None:
     growing = iter([True] * times)
 
-    def measured(used: Meter, _library: Library, _text: str, *sizes: int) -> list[list[int]]:
-        grown = 4096 * sizes[-1] if used is meter and next(growing, False) else 0
+    def measured(metered: memory.Metered, *sizes: int) -> list[list[int]]:
+        grown = 4096 * sizes[-1] if metered.meter is meter and next(growing, False) else 0
         return [[grown * number for number in range(memory.ITERATIONS["rounds"])] for _ in sizes]
 
-    monkeypatch.setattr(Meter, "results", measured)
+    monkeypatch.setattr(memory.Metered, "results", measured)
     monkeypatch.setattr(memory, "is_traced", lambda *_: False)
     assert result_of(start(ADAPTER), "training_does_not_grow").outcome == outcome

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
-from refgrad.native.languages import LANGUAGES, Language, language_of
+from refgrad.native.languages import LANGUAGES, Language
 from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names, Show, Statement, Value
-from refgrad.specification import specs_directory
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 from tests.snapshots.placement import PlainText
 
@@ -90,8 +88,6 @@ def test_suffixes_and_names_are_of_one_language_each(language: Language) -> None
     others = [each for each in ALL if each is not language]
     assert language.suffix not in {each.suffix for each in others}
     assert LANGUAGES[language.name] is language
-    assert language_of(language.name) == language
-    assert language_of(language.name, dtypes=True).dtypes
 
 
 @pytest.mark.parametrize("name", sorted(name for name, language in LANGUAGES.items() if not language.new_list))
@@ -120,11 +116,6 @@ def test_the_default_of_value_is_that_of_the_language() -> None:
         for language in WITH_RUNNERS
     }
     assert values == {"python": "np.asarray({x})", "javascript": "{x}", "cpp": "{x}", "java": "{x}", "r": "{x}"}
-
-
-def test_the_schema_of_reports_names_every_language() -> None:
-    schema = json.loads((specs_directory() / "schema" / "report.schema.json").read_text(encoding="utf-8"))
-    assert schema["$defs"]["engine"]["properties"]["language"]["enum"] == list(LANGUAGES)[1:]
 
 
 def test_a_package_that_is_not_installed_has_no_version() -> None:
