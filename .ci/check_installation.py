@@ -5,7 +5,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import refgrad
-from refgrad.native.adapter import find_adapter, registered_engines
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine_names import registered_engines
 from refgrad.operators import operator_table
 from refgrad.specification import specs_directory
 
