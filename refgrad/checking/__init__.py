@@ -62,8 +62,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     ``function`` takes tensors of the engine and returns tensors; both may be nested in tuples, lists, dictionaries or
     dataclasses. A module is checked with its parameters. ``inputs`` is a tensor, or a tuple of tensors, NumPy arrays or
     other arguments; floating-point inputs are differentiated by, unless they say that they require no gradient. If
-    ``inputs`` is a strategy (:func:`refgrad.strategies` makes some), the smallest inputs with a wrong gradient are
-    searched for. ``engine`` is a registered engine, or ``module:object`` for an adapter; the default is that of inputs.
+    ``inputs`` is a hypothesis strategy, such as one of :mod:`refgrad.strategies`, the smallest inputs with a wrong
+    gradient are searched for. ``engine`` is a registered engine or ``module:object``; by default that of the inputs.
 
     If the function consists of operators of the table, the gradient is compared with certified intervals and the
     rounding error that each entry may have; otherwise, or with ``method="differences"``, with finite differences and

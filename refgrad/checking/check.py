@@ -204,7 +204,7 @@ class GradientCheck:
         return "seed" in self.subject.engine.adapter.features
 
     def dense(self, outputs: Sequence[bool]) -> Seeds:
-        """Return seeds that weigh all entries of the chosen outputs by random numbers, which are never 1."""
+        """Return seeds with random entries, none of which is 1, for the chosen outputs."""
         return tuple(
             self.storable(random_signed(output.shape, self.choices, SEED_WIDTH), k) if taken else None
             for k, (output, taken) in enumerate(zip(self.outputs, outputs, strict=True))

@@ -243,7 +243,7 @@ class Pullback:
     """True if a backward runs the function anew, so that no state is left to the next one."""
 
     make: Make | None = None
-    """Function that makes the checked inputs, in place of that of the subject."""
+    """Function that creates the checked inputs; None for that of the subject."""
 
     outputs: Arrays
     kinds: tuple[Kind, ...]

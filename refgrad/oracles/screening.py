@@ -258,7 +258,7 @@ def row_scales(
 
 
 def random_signed(shape: tuple[int, ...], choices: np.random.Generator, width: float = HALF) -> Array:
-    """Return random numbers of either sign, whose magnitudes exceed a half by up to ``width``."""
+    """Return random numbers of random sign, with magnitudes between 1/2 and 1/2 + ``width``."""
     drawn = choices.uniform(-width, width, shape)
     return np.asarray(drawn + np.copysign(HALF, drawn))
 

@@ -322,7 +322,7 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Return True if the device of the tensors failed, after which no call in this process succeeds."""
+    """Return True if an error says that the device failed. All later calls in this process fail, too."""
     return type(error.__cause__).__name__ == "AcceleratorError"
 
 

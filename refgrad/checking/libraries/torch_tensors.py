@@ -112,7 +112,7 @@ class TorchTensors(TensorLibrary):
         return made if made.dtype == dtype and not kind.device else made.to(kind.device or made.device, dtype)
 
     def dtype_code(self, kind: Kind) -> str:
-        """Return code for the dtype of a tensor, with its device as the next argument."""
+        """Return code for the dtype of a tensor, followed by its device if that is not the CPU."""
         return f"{kind.dtype}, device={kind.device!r}" if kind.device else kind.dtype
 
     def parameters(self, function: Function) -> dict[str, Any]:

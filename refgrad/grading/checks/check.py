@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A check, which runs in a grading session: its id, ``CHAPTER/NAME``, and the statement that engines must fulfil.
+    """A check of an engine: its id, ``CHAPTER/NAME``, and the statement that it tests.
 
     ``level`` is the severity of a failure. ``operator_name`` is that of the operator that the check is about, or an
     empty string. A check that ``draws`` scenarios keeps those that fail for every later run.

@@ -148,7 +148,7 @@ KEPT_DTYPES: Final = "dtypes/gradients_keep"
 """Prefix of the behaviour without which no result is right in a dtype other than float64."""
 
 EMPTY: Final = "empty"
-"""Name of the ingredient of an array without entries. The scenarios of every family can be drawn without it."""
+"""Name of the ingredient for arrays without entries. Every family can draw scenarios without such arrays."""
 
 WEIGHT: Final = "multiply"
 """Operator that multiplies outputs by weights."""

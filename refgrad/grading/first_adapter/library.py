@@ -77,7 +77,7 @@ class StartedLibrary(Engine):
         return StartedLibrary(replace(self.adapter, **fields), self.runner)
 
     def spelling_only(self, name: str, text: str) -> StartedLibrary:
-        """Return the same library with this spelling of an operator, and the first one of each other operator."""
+        """Return a library that spells one operator in the given way, and each other operator in its first way."""
         return self.knowing(operators={**self.operators, name: text}, aliases={}, alike=())
 
     def renewed(self) -> StartedLibrary:

@@ -249,7 +249,7 @@ class RepeatedAction(MeasuredProgram):
         meter, longer, warm_up = repeated.meter, ITERATIONS["longer"], ITERATIONS["warm_up"]
 
         def readings_of(each: int) -> Sequence[int]:
-            """Return the bytes that are held after each round, after a few iterations that are not evaluated."""
+            """Return the number of bytes held after each round. A few iterations run before, as a warm-up."""
             return list(repeated.results(warm_up, each)[-1])
 
         (seen,) = repeated.run(warm_up)

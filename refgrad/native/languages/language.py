@@ -125,7 +125,7 @@ class Language:
     unpacking: ClassVar[str] = ""
     """Targets of all parts of a result at once; empty if the parts are bound one by one."""
     list_form: ClassVar[str] = "[{}]"
-    """List of the expressions in place of the braces."""
+    """Template of a list; its items replace the braces."""
     anonymous: ClassVar[str] = ""
     """Function of ``{parameters}`` that returns ``{body}``, the argument of a hook; empty if there are no hooks."""
     function_lines: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]]
