@@ -1,18 +1,12 @@
-"""The search for a scenario that fails: hypothesis draws seeds, and the shrinker reduces the first failure."""
+"""The search for a scenario that fails: seeds are tried in turn, and the shrinker reduces the first failure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from hashlib import blake2b
-from random import Random
 from typing import Final, TypeVar
-
-from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
 
 from refgrad.generation.shrinking import LIMIT, Fails, shrink
 from refgrad.scenario import Scenario
@@ -55,11 +49,11 @@ def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
 ) -> FirstFailure:
     """Try scenarios until one fails, and shrink it.
 
-    At most ``max_examples`` scenarios are tried. Hypothesis draws their seeds, which depend on ``seed`` and ``key``.
-    ``fails`` must return the same result whenever it is called again with a scenario. ``prepare`` is called with the
-    scenarios that ``fails`` will probably be called with next. Exceptions of ``make`` and ``fails`` propagate.
+    At most ``max_examples`` scenarios are tried. ``seed`` and ``key`` alone determine their seeds. ``fails`` must
+    return the same result whenever it is called again with a scenario. ``prepare`` is called with the scenarios that
+    ``fails`` will probably be called with next. Exceptions of ``make`` and ``fails`` propagate.
     """
-    seeds = [mixed(number, seed, key) for number in drawn_seeds(seed, max_examples)]
+    seeds = [scenario_seed(number, seed, key) for number in range(max_examples)]
     for examples, (number, scenario) in enumerate(_made(make, seeds, prepare), 1):
         if fails(scenario):
             return FirstFailure(examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
@@ -86,40 +80,7 @@ def _made(
             yield number, ready[number] if number in ready else make(number)
 
 
-def mixed(number: int, seed: int, key: str) -> int:
-    """Return a hash of a number that hypothesis drew, the seed of the run and the key of the search.
-
-    About half of the integers that hypothesis draws are below 2**16, and 0 is among them in nearly every run. Unhashed,
-    they would give the same scenarios in many searches and for many seeds.
-    """
+def scenario_seed(number: int, seed: int, key: str) -> int:
+    """Return a hash of the number of a scenario in its search, the seed of the run and the key of the search."""
     digest = blake2b(f"{number}/{seed}/{key}".encode(), digest_size=SEED_BYTES).digest()
     return int.from_bytes(digest, "big")
-
-
-@cache
-def drawn_seeds(seed: int, count: int) -> tuple[int, ...]:
-    """Return the seeds that hypothesis draws for a run, at most ``count``.
-
-    They do not depend on which scenarios fail: for hypothesis none does. Its shrinking, reports, deadlines and health
-    checks are off, since a run has its own.
-    """
-    drawn: list[int] = []
-    if not count:
-        return ()
-    chosen = settings(
-        max_examples=count,
-        database=None,
-        phases=(Phase.generate,),
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        print_blob=False,
-        derandomize=False,
-    )
-
-    def note(number: int) -> bool:
-        drawn.append(number)
-        return False
-
-    with suppress(NoSuchExample):
-        find(st.integers(0, 256**SEED_BYTES - 1), note, settings=chosen, random=Random(seed))
-    return tuple(drawn)

@@ -66,7 +66,6 @@ def test_another_search_tries_other_scenarios(other: tuple[int, str]) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32])
 def test_small_seeds_are_as_rare_as_others(seed: int) -> None:
-    """Hypothesis itself draws small integers half of the time."""
     assert sum(number < 2**56 for number in seeds_of(seed, "tanh")) < 5
 
 
