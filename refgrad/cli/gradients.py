@@ -69,7 +69,7 @@ def _print_json(schema: str, function: str, **document: Any) -> None:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return the parts of ``module:object`` or ``path/to/file.py:object``. The file must exist."""
+    """Split ``module:object`` or ``path/to/file.py:object``. Raises UsageError if the file does not exist."""
     module, _, attribute = name.rpartition(":")
     if not (module and attribute):
         raise click.UsageError(f"{name!r} must be module:object or path/to/file.py:object")

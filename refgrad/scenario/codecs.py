@@ -143,7 +143,7 @@ class Codec:
     absent: Any = None
     """Value of a part of the line that is left out."""
     required: bool = True
-    """True if the JSON form has the member even where the value is ``absent``."""
+    """True if the JSON form has the member even for the value ``absent``; otherwise it omits the member then."""
     spread: bool = False
     """True if the members of an encoded value are members of the step itself."""
 

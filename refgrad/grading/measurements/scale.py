@@ -87,9 +87,9 @@ class _UnexpectedNumbersError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """A family of graphs on an engine.
+    """A graph of adjustable size on an engine.
 
-    ``reached`` holds the sizes at which it was right. The printed program multiplies sizes by ``enlarged``.
+    ``reached`` lists the sizes with right numbers so far. The printed program runs a size ``enlarged`` times as large.
     """
 
     graph: LargeGraph

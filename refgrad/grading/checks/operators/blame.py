@@ -17,7 +17,7 @@ from refgrad.native.observation import Array
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Read, Scenario, parse
 
 SEEING: Final[frozenset[str]] = frozenset({"sum", *LAYOUTS})
-"""Operators through which operands become views, or an output's cotangent becomes one number repeated."""
+"""Operators that make a view of their operand, and ``sum``, whose cotangent is one number repeated."""
 
 PRODUCT: Final = "multiply"
 """Operator that multiplies a view by itself, so that the result has a second derivative."""
