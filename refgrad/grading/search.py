@@ -266,5 +266,5 @@ class CheckSearch:
     def fact(self) -> Fact | None:
         """Fact of a search without failures: a choice, why nothing was decided, or the counts of outcomes."""
         finding = self.findings_by_outcome.get(self.outcome)
-        decides = self.outcome == "convention" or (self.outcome != "passed" and not self.decided)
+        decides = self.outcome in {"convention", "unsupported"} or (self.outcome == "inconclusive" and not self.decided)
         return finding.fact if decides and finding is not None and finding.fact is not None else Tally.of(self.outcomes)

@@ -20,8 +20,8 @@ from refgrad.scenario.tokens import Cursor, tokenize
 SCHEMA_NAME: Final = "refgrad/scenario/1"
 """Member "schema" of the JSON form, which ``specs/schema/scenario.schema.json`` describes."""
 
-_MAXIMUM_NESTING: Final = MAXIMUM_DEPTH + 6
-"""Levels of the JSON form: document, steps, step, attributes; then the tuples; then the array of a slice."""
+_MAXIMUM_NESTING: Final = MAXIMUM_DEPTH + 7
+"""Levels of the JSON form: document, steps, step, attributes; the tuples; a slice as object, array and numbers."""
 
 
 def read_steps(text: str) -> list[tuple[int, Step]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,12 @@ def verify(output: list[float], traced: list[float]) -> None:
 
 def test_a_large_trace_gives_what_the_function_returned() -> None:
     verify([1.5, -2.0], [1.5, -2.0])
+
+
+def test_a_trace_gives_nan_where_the_function_does() -> None:
+    verify([math.nan, -2.0], [math.nan, -2.0])
+    with pytest.raises(Untraceable, match="output 0 is not what its trace gives"):
+        verify([1.5, -2.0], [math.nan, -2.0])
 
 
 @pytest.mark.parametrize("traced", [[-1.5, 2.0], [1.5, -2.1]])

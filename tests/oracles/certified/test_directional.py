@@ -42,6 +42,19 @@ def test_a_product_moves_by_both_factors() -> None:
     assert 0 < oracle.value("t").budget[0] < 1e-14
 
 
+def test_a_power_of_zero_moves_as_its_partial_derivative_says() -> None:
+    """The formula for pairs needs the logarithm of the base, which 0 does not have."""
+    scenario = parse(
+        """
+        x = leaf float64[2] {0 0} requires_grad
+        c = leaf float64[] {1}
+        y = power x c
+        """
+    )
+    moved = directional_derivative(scenario, (("y", Constant.of(np.ones(2))),), {"x": np.array([3.0, -4.0])})
+    assert float(moved.mid()) == -1.0
+
+
 def test_what_does_not_depend_on_a_leaf_that_moves_stands_still() -> None:
     text = "x = leaf float64[2] {1 2} requires_grad\nc = leaf float64[] {1}\nb = exp c\nt = jvp b x float64[2] {1 1}"
     assert CertifiedOracle(parse(text)).value("t").balls.tolist() == arb(0)
