@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Lacks, Uncoupled, Unsent, Written
+from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Inconsistent, Lacks, UnexpectedGradient, Written
 from refgrad.generation import Profile, operator_scenario
 from refgrad.grading.checks.check import Check, regressions
 from refgrad.grading.journal import SharedVerdicts
@@ -169,8 +169,8 @@ def statements_of(scenario: Scenario, adapter: AnyAdapter, spell: Spell, evidenc
             return tuple(chain.from_iterable(program_of(scenario, adapter, spell).groups[: step or None]))
         case Absent(error=Raised()):
             step = fact.after_step
-        case Uncoupled():
+        case Inconsistent():
             reads = [Read("grad", each.name) for each in fact.direction]
-        case Unsent():
+        case UnexpectedGradient():
             reads = [Read("grad", fact.leaf)]
     return displayed(scenario, adapter, spell, step, reads, watch_seeds=isinstance(fact, Written))

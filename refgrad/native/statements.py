@@ -153,7 +153,7 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Traversal:
     """A traversal of recorded nodes, which the step answers with a graph.
 
     ``nodes`` maps the names of the nodes to start from to the variables that hold them; ``parents`` is a template with
@@ -171,7 +171,7 @@ class Attempt:
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Walk | Attempt"
+Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Traversal | Attempt"
 
 
 def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return for each kind of statement)
@@ -192,7 +192,7 @@ def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return f
             return {"delete": name}
         case Code(text=text):
             return {"code": text}
-        case Walk(parents=parents, nodes=nodes):
+        case Traversal(parents=parents, nodes=nodes):
             return {"walk": {"parents": parents, "nodes": dict(nodes)}}
         case Attempt(body=body):
             return {"attempt": [statement_wire(each) for each in body]}
@@ -258,7 +258,7 @@ _STATEMENTS: Final[Mapping[str, Callable[[Any], Statement]]] = MappingProxyType(
     "leave": lambda row: Leave(row["by_error"]),
     "delete": lambda name: Delete(_named(name)),
     "code": lambda text: Code(_text(text)),
-    "walk": lambda row: Walk(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
+    "walk": lambda row: Traversal(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
     "attempt": lambda rows: Attempt(tuple(map(statement_of, rows))),
 })
 

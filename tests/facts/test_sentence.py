@@ -15,14 +15,14 @@ from refgrad.facts import (
     Evidence,
     Fact,
     Flag,
+    Inconsistent,
     Measured,
     Numbers,
     Parents,
     Shape,
     Silence,
     Subject,
-    Uncoupled,
-    Unsent,
+    UnexpectedGradient,
     Written,
 )
 from refgrad.native.observation import Raised
@@ -43,7 +43,7 @@ UNSENT = SCENARIO.text.replace("backward a\nread grad x", "read grad a")
 HOOKED = SCENARIO.text.replace("backward a\nread grad x", "hook h on a observe\nbackward a\nread hook h")
 TWO = SCENARIO.text.replace("read grad x", "b = exp a\nbackward b\nread grad x")
 RAISED = Raised("ValueError", "no {braces}.", ("ValueError",))
-TWICE = Uncoupled(
+TWICE = Inconsistent(
     gradients=(Numbers((), ("0.5",), "x"),),
     direction=(Numbers((), ("1.0",), "x"),),
     rate="0.5",
@@ -80,7 +80,7 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
         (said(Error(error=RAISED), 3), "`exp(x)` has a gradient at x = 1.5; toy 1.0 raises ValueError: no {braces}."),
         (said(Error(error=RAISED), 2), "`exp(x)` can be computed at x = 1.5; toy 1.0 raises ValueError: no {braces}."),
         (
-            said(Silence(due=("freed-graph",)), 4, LONG),
+            said(Silence(expected_kinds=("freed-graph",)), 4, LONG),
             f"{END}a backward from `a` must be refused, since the graph was freed; toy 1.0 raises no error.",
         ),
         (
@@ -106,11 +106,11 @@ def said(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
         ),
         (said(Calls(hook="h", seen=0, expected=1)), "The hook `h` sees 1 gradient; toy 1.0 shows it 0 gradients."),
         (
-            said(Unsent(leaf="x", gradients=(Numbers((), ("0.5",), "x"),))),
+            said(UnexpectedGradient(leaf="x", gradients=(Numbers((), ("0.5",), "x"),))),
             "Nothing is sent to `x`; toy 1.0 gives it the gradient 0.5.",
         ),
         (
-            said(Unsent(leaf="x", gradients=(Numbers((2,), ("0.5", "1.0"), "x"),))),
+            said(UnexpectedGradient(leaf="x", gradients=(Numbers((2,), ("0.5", "1.0"), "x"),))),
             "Nothing is sent to `x`; toy 1.0 gives it the gradient [0.5, 1.0].",
         ),
         (said(Written(change="seed 1 is 2.0")), "A backward does not write to its seed; that of toy 1.0 does."),
@@ -166,7 +166,7 @@ def test_a_fact_is_one_sentence(given: str, told: str) -> None:
     ],
 )
 def test_what_must_be_refused_is_named(last: str, action: str, kind: str, reason: str) -> None:
-    told = said(Silence(due=(kind,)), 3, f"x = leaf float64[] {{0x1p+0}} requires_grad\na = exp x\n{last}\n")
+    told = said(Silence(expected_kinds=(kind,)), 3, f"x = leaf float64[] {{0x1p+0}} requires_grad\na = exp x\n{last}\n")
     assert told == f"{END}{action} must be refused, since {reason}; toy 1.0 raises no error."
 
 

@@ -46,7 +46,7 @@ def value(name: str) -> Fact:
         ("crash or hang", found("hung")),
         ("wrong error", found("unexpected-error")),
         ("other rule broken", found(fact=Dtype(subject=Subject("value", "a"), seen="float64", expected="float32"))),
-        ("other rule broken", found(fact=Silence(due=("freed-graph",)))),
+        ("other rule broken", found(fact=Silence(expected_kinds=("freed-graph",)))),
         ("inaccurate", found("inaccurate")),
     ],
 )

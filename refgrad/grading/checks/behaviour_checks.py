@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.facts import Blocked, Error, Evidence, Remark
+from refgrad.facts import Blocked, Comment, Error, Evidence
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
@@ -58,7 +58,7 @@ class BehaviourCheck(Check):
         return bench.shown(self, shown, examples=len(trials))
 
     def _blamed(self, bench: Bench, cause: str, seen: str, examples: int) -> Verdict:
-        remark = Remark(text=f"cannot be judged: {cause} fails by itself" + (f"; here {seen}" if seen else ""))
+        remark = Comment(text=f"cannot be judged: {cause} fails by itself" + (f"; here {seen}" if seen else ""))
         return bench.verdict(self, "inconclusive", remark, cause=cause, examples=examples)
 
     def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:

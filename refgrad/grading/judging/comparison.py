@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad import oracles
-from refgrad.facts import Absent, Dtype, Entry, Masked, Numbers, Shape, Subject, Uncoupled
+from refgrad.facts import Absent, Dtype, Entry, Inconsistent, Masked, Numbers, Shape, Subject
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Contribution, ExpectedValue, Gradient, Prediction
@@ -182,29 +182,29 @@ def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Du
     """
     entry = _entry(subject, error, due.oracle.form)
     if judgement.outcome == "convention":
-        return Finding("convention", replace(entry, remark="choice"))
+        return Finding("convention", replace(entry, qualifier="choice"))
     negligible = judgement.outcome == "inaccurate" and abs(float(error.lower)) < due.oracle.form.smallest_normal
     if (negligible or judgement.outcome == "wrong") and _may_cancel(error, due.oracle, pushed=due.is_pushed):
-        return Finding("inconclusive", replace(entry, remark="cancels"))
+        return Finding("inconclusive", replace(entry, qualifier="cancels"))
     if judgement.outcome == "wrong" and math.isnan(error.observed):
         return _of_no_number(entry, due)
     if (negligible or judgement.outcome == "wrong") and is_unwritten(error.observed):
-        return Finding("wrong", replace(entry, remark="unwritten"))
+        return Finding("wrong", replace(entry, qualifier="unwritten"))
     if negligible:
-        return Finding("inaccurate", replace(entry, remark="negligible"))
+        return Finding("inaccurate", replace(entry, qualifier="negligible"))
     return Finding(judgement.outcome, entry)
 
 
 def _of_no_number(entry: Entry, due: Due) -> Finding:
     undefined = undefined_for(due)
     if undefined is not None:
-        return Finding("inconclusive", replace(entry, remark="undefined", reason=undefined))
+        return Finding("inconclusive", replace(entry, qualifier="undefined", reason=undefined))
     convention = oracles.answered_by_nan(due.oracle.original, at_kink=entry.lower != entry.upper)
     if convention:
-        return Finding("convention", replace(entry, remark="nan", reason=convention))
+        return Finding("convention", replace(entry, qualifier="nan", reason=convention))
     limits = oracles.limits_met(due.oracle.original)
     if limits:
-        return Finding("missing", replace(entry, remark="limit", reason=limits[0].reason))
+        return Finding("missing", replace(entry, qualifier="limit", reason=limits[0].reason))
     return Finding("missing" if entry.lower != entry.upper else "wrong", entry)
 
 
@@ -223,7 +223,7 @@ def _in_other_order(finding: Finding, array: Array, due: Due) -> Finding:
     if judge(array, certified).outcome != "passed" or not isinstance(finding.fact, Entry):
         return finding
     call = " ".join((turned.operator, *turned.arguments))
-    return Finding("wrong", replace(finding.fact, remark="order", reason=call))
+    return Finding("wrong", replace(finding.fact, qualifier="order", reason=call))
 
 
 def _entry(subject: Subject, error: EntryError, form: Format) -> Entry:
@@ -297,7 +297,7 @@ def uncoupled(predictions: Predictions, observations: Observations, oracle: Cert
         truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
         violated = oracles.violation(scenario, contributions, arrays, truths)
         if violated is not None:
-            fact = Uncoupled(
+            fact = Inconsistent(
                 gradients=tuple(Numbers.of(array, name) for name, array in arrays.items()),
                 direction=tuple(Numbers.of(np.asarray(array), name) for name, array in violated.direction.items()),
                 rate=repr(float(violated.rate)),

@@ -276,7 +276,7 @@ def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Fi
         return confront(predictions, observations, dependence.oracle(place.number), engine.adapter)
     error = next((each.error for each in observations if each.error is not None), None)
     if error is not None:
-        return Finding("inconclusive", Error(error=error, excuse="valueless"))
+        return Finding("inconclusive", Error(error=error, explanation="valueless"))
     spellings = (engine.spelling(step, scenario) for step in scenario.applications)
     if math.isnan(number) and any(map(PASSES_NAN_OVER.search, spellings)):
         return Finding("convention")
@@ -335,7 +335,7 @@ def _propagated(dependence: Dependence, read: Expectation, subject: Subject, arr
     depends = dependence.moves(read) if isinstance(read, ExpectedValue) else dependence.always_moves(read)
     finding = _first(subject, array, suspect & depends, np.full(truth.shape, math.nan))
     if finding.failed and dependence.row.kinks and isinstance(finding.fact, Entry):
-        return Finding("wrong", replace(finding.fact, remark="swallowed"))
+        return Finding("wrong", replace(finding.fact, qualifier="swallowed"))
     return finding
 
 
@@ -370,4 +370,4 @@ def _first(subject: Subject, array: Array, wrong: Mask, due: Numbers, scale: flo
     if not scale:
         return Finding("wrong", entry)
     scaled = repr(float(abs(array[index] - due[index]) / scale))
-    return Finding("inaccurate", replace(entry, scaled_error=scaled, remark="negligible"))
+    return Finding("inaccurate", replace(entry, scaled_error=scaled, qualifier="negligible"))

@@ -40,7 +40,7 @@ class Finding:
     @property
     def is_mild(self) -> bool:
         """Return True if it is a SHOULD even in a check of level MUST: digits are lost, or a choice ignores NaN."""
-        swallowed = isinstance(self.fact, Entry) and self.fact.remark == "swallowed"
+        swallowed = isinstance(self.fact, Entry) and self.fact.qualifier == "swallowed"
         return self.outcome == "inaccurate" or (self.outcome == "wrong" and swallowed)
 
     @property

@@ -15,7 +15,7 @@ from refgrad.documents import LONGEST_PROBLEM
 from refgrad.errors import shortened
 from refgrad.native.languages.language import Language, Template, TemplateError, comparisons, indented, package_version
 from refgrad.native.runners.python_runner import lambda_source
-from refgrad.native.statements import Call, Code, Name, Show, Statement, Walk
+from refgrad.native.statements import Call, Code, Name, Show, Statement, Traversal
 from refgrad.scenario import Constant
 
 
@@ -63,7 +63,7 @@ class Python(Language):
                 yield f"print({', '.join(self.looks(statement))})  # {statement.what}"
             case Code(text=text):
                 yield from text.splitlines()
-            case Walk():
+            case Traversal():
                 yield from self.walked(statement)
             case _:
                 yield from Language.lines(self, statement)
@@ -96,7 +96,7 @@ class Python(Language):
             shown = Call("np.asarray({shown}).dtype", {"shown": show.call}) if show.dtype is None else show.dtype
             yield self.called(shown)
 
-    def walked(self, walk: Walk) -> Iterator[str]:
+    def walked(self, walk: Traversal) -> Iterator[str]:
         """Yield the lines that print the parents of each node, by name if they have one."""
         nodes = ", ".join(f"{name!r}: {variable}" for name, variable in walk.nodes.items())
         yield f"nodes = {{{nodes}}}"

@@ -128,7 +128,7 @@ class Script:
     def needs(self) -> str:
         """What a run of the program needs, so that it fails in each."""
         fact = self.verdict.fact
-        return UNWRITTEN if isinstance(fact, Entry) and fact.remark == "unwritten" else ""
+        return UNWRITTEN if isinstance(fact, Entry) and fact.qualifier == "unwritten" else ""
 
     def _remarks(self) -> Iterator[str]:
         remark = self.syntax.comment

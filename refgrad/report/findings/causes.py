@@ -121,7 +121,7 @@ def links(finding: Script) -> Iterator[Link]:
     verdict = finding.verdict
     fact = verdict.fact
     operator, own = _operator(verdict), () if fact is None else fact.links()
-    if fact is not None and fact.explains_alone:
+    if fact is not None and fact.links_must_agree:
         yield from own
         return
     if verdict.chapter == "contracts":  # these say what memory gradients may have

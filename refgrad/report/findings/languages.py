@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from refgrad.facts import Entry, Error, Fact, Uncoupled
+from refgrad.facts import Entry, Error, Fact, Inconsistent
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.display import program_lines
 from refgrad.native.languages import Language
@@ -73,7 +73,7 @@ def program(verdict: Verdict, setup: str, language: Language) -> Printed:
 def _asserted(fact: Fact | None, shows: Sequence[Show], language: Language) -> list[str] | None:
     """Return the lines that assert the right result, or None if nothing can be asserted."""
     shown = [language.called(each.call) for each in shows]
-    if isinstance(fact, Uncoupled):
+    if isinstance(fact, Inconsistent):
         moved = [(text, each.array.ravel().tolist()) for text, each in zip(shown, fact.direction, strict=True)]
         got = " + ".join(language.along.format(shown=text, direction=direction) for text, direction in moved)
         names = " and ".join(f"{each.name} by {each.array.tolist()}" for each in fact.direction)

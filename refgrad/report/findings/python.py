@@ -114,7 +114,7 @@ def _got(call: Call, shows: Sequence[Show], *, known: bool) -> ast.expr:
 
 def _silent(last: ast.stmt, fact: Silence) -> Piece:
     """Return a statement that asserts that another one raises an error."""
-    text = f"no error was raised, though {reasons(fact.due)}"
+    text = f"no error was raised, though {reasons(fact.expected_kinds)}"
     error = ast.Call(ast.Name("AssertionError", ast.Load()), [ast.Constant(text)], [])
     tried = last.body if isinstance(last, ast.Try) else [last]
     handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Pass()])
@@ -224,4 +224,4 @@ def noted(lines: Sequence[str]) -> str | None:
     if loop not in lines or not labels:
         return None
     due = {label: number or 0.0 for label, number in max(labels, key=len).items()}
-    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(due=due)])
+    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(expected_kinds=due)])

@@ -176,7 +176,7 @@ def nodes_of(statement: statements.Statement) -> Iterator[ast.stmt]:
             yield ast.Delete([ast.Name(name, ast.Del())])
         case statements.Attempt(body=body):
             yield _tried([node for each in body for node in nodes_of(each)], "Exception")
-        case statements.Walk(nodes=nodes):
+        case statements.Traversal(nodes=nodes):
             names: list[ast.expr | None] = [ast.Constant(name) for name in nodes]
             table = ast.Dict(names, [ast.Name(variable, ast.Load()) for variable in nodes.values()])
             yield ast.Assign([ast.Name("nodes", ast.Store())], table, lineno=0)

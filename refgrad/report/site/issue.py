@@ -42,7 +42,7 @@ def operator_said(verdict: Verdict) -> str:
 def edge_said(verdict: Verdict) -> str:
     """Return a sentence on why a limit is the right number, or no text if the number is not a limit."""
     fact = verdict.fact
-    return f"At this point: {fact.reason.rstrip('.')}." if isinstance(fact, Entry) and fact.remark == "limit" else ""
+    return f"At this point: {fact.reason.rstrip('.')}." if isinstance(fact, Entry) and fact.qualifier == "limit" else ""
 
 
 def ending_of(found: Script) -> str:

@@ -125,7 +125,7 @@ def test_an_error_where_nothing_is_expected_is_seen_beside_the_seed(
     if share:
         assert isinstance(found.fact, Entry)
         assert float(found.fact.scaled_error) == pytest.approx(share)
-        assert found.fact.remark == ("negligible" if outcome == "inaccurate" else "")
+        assert found.fact.qualifier == ("negligible" if outcome == "inaccurate" else "")
 
 
 def test_numbers_of_the_issue_are_negligible() -> None:

@@ -66,7 +66,7 @@ def test_errors_that_differ_in_numbers_alone_are_one_cause() -> None:
 def test_one_dtype_one_silence_and_one_ending_are_one_cause_each() -> None:
     dtype = Dtype(subject=A, seen="float64", expected="float32")
     assert len(groups(made("operators/exp", dtype), made("operators/log", dtype))) == 1
-    silence = Silence(due=("freed-graph",))
+    silence = Silence(expected_kinds=("freed-graph",))
     assert len(groups(made("leaves/one", silence), made("leaves/two", silence))) == 1
     died = Died(detail="killed by signal 11")
     assert len(groups(made("leaves/one", died, outcome="crashed"), made("leaves/two", died, outcome="crashed"))) == 1

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from refgrad import generation
-from refgrad.facts import Remark
+from refgrad.facts import Comment
 from refgrad.generation import Dtype, Profile
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
@@ -199,7 +199,7 @@ def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
     second = bench.grade(SECOND_ORDER.check(check.operator_name))
     if second.verdict in {"unsupported", "inconclusive"}:
         return replace(
-            bench.verdict(check, second.verdict, Remark(text=second.message), cause=second.cause),
+            bench.verdict(check, second.verdict, Comment(text=second.message), cause=second.cause),
             evidence=second.evidence,
         )
     if second.failed and second.verdict != "inaccurate":
