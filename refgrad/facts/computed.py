@@ -16,7 +16,7 @@ from refgrad.scenario.formats import FORMATS
 from refgrad.specification import shipped_path
 
 TEXTS: Final = parsed_toml(shipped_path("texts", "facts.toml"))
-"""Descriptions of ``remarks``, ``excuses``, ``reasons`` and ``actions`` by name."""
+"""Texts of messages and sentences, by table and name."""
 
 LONGEST: Final = 90
 """Characters of an expression that is still written out."""

@@ -33,7 +33,7 @@ from refgrad.generation.single_operators.derivatives import (
     third_order_corners,
     third_order_scenario,
 )
-from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
+from refgrad.generation.single_operators.exceptional import Position, exceptional_positions, numbers_at
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of
 from refgrad.generation.single_operators.memory import (
     LAYOUTS,

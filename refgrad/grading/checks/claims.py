@@ -124,13 +124,13 @@ def _refuted(bench: Bench, claim: Claim, seen: Demonstration, text: str) -> Verd
             comment = Comment(text=f"cannot be judged: {name} fails by itself")
             return bench.verdict(claim, "inconclusive", comment, cause=f"operators/{name}")
     outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
-    verdict = bench.shown(claim, replace(seen, finding=replace(seen.finding, outcome=outcome)), examples=1)
+    verdict = bench.verdict_of(claim, replace(seen, finding=replace(seen.finding, outcome=outcome)), examples=1)
     return replace(verdict, message=text)
 
 
 def _undeclared(bench: Bench, claim: Claim, text: str, scenarios: Sequence[Scenario]) -> Verdict:
     """Return the verdict on something that works and is not declared."""
-    verdict = bench.shown(claim, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
+    verdict = bench.verdict_of(claim, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
     return replace(verdict, message=text, evidence=Evidence(Comment(text=text)), level="SHOULD")
 
 

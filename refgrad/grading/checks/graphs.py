@@ -83,7 +83,7 @@ def _tried(check: FamilyCheck, bench: Bench, make: Make, cause: str = "", fixed:
         message = f"cannot be judged by the operators that are right: {error}"
         return bench.verdict(check, "inconclusive", Comment(text=message))
     if fixed:
-        further = bench.search(check, fixed.__getitem__, 0, given=fixed, cause=cause, variant="/structured")
+        further = bench.search(check, fixed.__getitem__, 0, fixed=fixed, cause=cause, variant="/structured")
         verdict = merged(verdict, further)
     if verdict.verdict != "passed":
         return verdict
@@ -133,7 +133,7 @@ def _small(check: FamilyCheck, bench: Bench) -> Verdict:
     scenarios = tuple(small_scenarios(bench, usable))
     if not scenarios:
         return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
-    return bench.search(check, scenarios.__getitem__, 0, given=scenarios)
+    return bench.search(check, scenarios.__getitem__, 0, fixed=scenarios)
 
 
 def small_scenarios(bench: Bench, usable: Usable) -> Iterator[Scenario]:

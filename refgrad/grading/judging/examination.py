@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from refgrad import facts, lifecycle
-from refgrad.grading.judging.comparison import Due, Observations, Predictions, compare_array, uncoupled
+from refgrad.grading.judging.comparison import Expected, Observations, Predictions, compare_array, inconsistency
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.grading.settings import NUMBERS
 from refgrad.native.adapter import AnyAdapter
@@ -165,7 +165,7 @@ def confront(
             break  # later failures follow from this one
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
-        return uncoupled(predictions, observations, oracle) or finding
+        return inconsistency(predictions, observations, oracle) or finding
     return finding
 
 
@@ -263,10 +263,10 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
         return _of_error(observation.error, may_fail=isinstance(prediction, lifecycle.Open))
     match prediction:
         case lifecycle.ExpectedValue(name=name):
-            return compare_array(facts.Subject("value", name), observation, Due(oracle, prediction, adapter))
+            return compare_array(facts.Subject("value", name), observation, Expected(oracle, prediction, adapter))
         case lifecycle.Gradient(leaf=leaf, contributions=contributions):
             own = in_float64(oracle, leaf, {contribution[0] for contribution in contributions})
-            return compare_array(facts.Subject("gradient", leaf), observation, Due(own, prediction, adapter))
+            return compare_array(facts.Subject("gradient", leaf), observation, Expected(own, prediction, adapter))
         case lifecycle.ExpectedFlag(holds=holds):
             right = observation.array is not None and bool(observation.array) is holds
             flag = facts.Flag(seen=str(observation.array), expected=holds)
@@ -314,7 +314,7 @@ def _compare_calls(
         compare_array(
             facts.Subject("hook", hook, number),
             Observation(np.asarray(array), dtype=observation.dtype, masked=observation.masked),
-            Due(oracle, lifecycle.Gradient(prediction.tensor, (call,)), adapter),
+            Expected(oracle, lifecycle.Gradient(prediction.tensor, (call,)), adapter),
         )
         for number, (array, call) in enumerate(zip(arrays, prediction.calls, strict=True), 1)
     )

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import period_of
-from refgrad.grading.judging.comparison import Due
+from refgrad.grading.judging.comparison import Expected
 from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
@@ -74,7 +74,7 @@ def _repeats(reads: Arrays, scenario: Scenario, period: Scenario, engine: Engine
         array = reads[step]
         if array is None or array.shape != shape or array.dtype.kind not in "fiub":
             return False
-        certified = Due(oracle, prediction, engine.adapter).certified()
+        certified = Expected(oracle, prediction, engine.adapter).certified()
         if any(judge(extreme, certified).outcome != "passed" for extreme in _extremes(array, certified.midpoint.size)):
             return False
     return True

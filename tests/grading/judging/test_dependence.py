@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from refgrad.generation import Place
+from refgrad.generation import Position
 from refgrad.grading.judging.exceptional import Dependence
 from refgrad.lifecycle import ExpectedValue, Gradient, predict
 from refgrad.scenario import parse
@@ -29,11 +29,11 @@ def dependence(head: str, application: str, shape: str = "3", entry: int = 1) ->
     seed = {"3": "seed float64[3] {0x1p+0 0x1p+1 -0x1p+0}", "": "seed float64[] {0x1p+0}"}[shape]
     reads = "read grad x\nread value z" + ("\nread grad y" if head == "two" else "")
     text = f"{HEADS[head]}z = {application}\nbackward z {seed}\n{reads}\n"
-    return Dependence(Place(parse(text), "x", entry), ADAPTER)
+    return Dependence(Position(parse(text), "x", entry), ADAPTER)
 
 
 def shown(dependence: Dependence, kind: type[ExpectedValue | Gradient], name: str) -> ExpectedValue | Gradient:
-    for each in predict(dependence.place.base):
+    for each in predict(dependence.position.base):
         if isinstance(each, kind) and name == (each.name if isinstance(each, ExpectedValue) else each.leaf):
             return each
     raise LookupError(name)
@@ -130,7 +130,7 @@ def test_a_limit_that_is_neared_too_slowly_is_not_certain() -> None:
         constant = f"y = leaf float64[3] {{{' '.join([exponent] * 3)}}}\n"
         seed, read = "seed float64[3] {0x1p+0 0x1p+1 -0x1p+0}", "read value z"
         text = f"{HEADS['one']}{constant}z = power x y\nbackward z {seed}\n{read}\n"
-        found = Dependence(Place(parse(text), "x", 0), ADAPTER)
+        found = Dependence(Position(parse(text), "x", 0), ADAPTER)
         assert np.isnan(found.limits(value(found), math.inf)[0]) != due
 
 
@@ -139,7 +139,7 @@ def test_how_near_a_limit_is_neared_is_relative_to_a_large_one() -> None:
     ordinary = "z = leaf float64[3] {0x1.8p+0 -0x1p-1 0x1.4p+1} requires_grad\n"
     others = f"x = leaf float64[3] {{{' '.join(['1000'] * 3)}}}\ny = leaf float64[3] {{{' '.join(['1.15e12'] * 3)}}}\n"
     steps = "w = addcdiv x y z\nbackward w seed float64[3] {1 2 3}\nread value w\n"
-    found = Dependence(Place(parse(ordinary + others + steps), "z", 0), ADAPTER)
+    found = Dependence(Position(parse(ordinary + others + steps), "z", 0), ADAPTER)
     assert found.limits(shown(found, ExpectedValue, "w"), math.inf)[0] == 1000.0
 
 

@@ -130,7 +130,7 @@ def _tried(  # noqa: PLR0913 (the family chooses each of them, by name)
     cases = (scenario for each in fixed for scenario in always(each, name, profile, bench, **options))
     first = _of_single_numbers(check, drawn, profile, bench, examples) if scalars else []
     first += filter(bench.reliance.runnable, map(form, cases))
-    return bench.search(check, drawn, examples, given=first, cause=without.cause)
+    return bench.search(check, drawn, examples, fixed=first, cause=without.cause)
 
 
 def _of_single_numbers(
@@ -296,7 +296,7 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
         return drawn(seed, offered[seed % len(offered)])
 
     largest = (scenario for dtype in offered for scenario in fixed(dtype))
-    return bench.search(check, in_turn, bench.settings.effort["half_precision"], given=largest, cause=without.cause)
+    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=without.cause)
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:

@@ -44,7 +44,7 @@ def _by_itself(check: FamilyCheck, bench: Bench) -> Verdict:
     name, effort = check.operator_name, bench.settings.effort
     profile = bench.profile(seeds=True, operators=frozenset({name}), edges=0.0)
     fixed = (*_met_in_behaviours(name, bench), *_fixed_cases(name, profile, bench))
-    verdict = bench.search(check, bench.isolated(name, profile), effort["operators"], given=fixed)
+    verdict = bench.search(check, bench.isolated(name, profile), effort["operators"], fixed=fixed)
     if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
         return verdict
     unstable = repeated(check, bench)
@@ -143,7 +143,7 @@ def on_large_arrays(check: Check, verdict: Verdict, bench: Bench, scenarios: Ite
             continue
         certified = _certified(_smallest(scenario, check, bench), check, bench) or _certified(scenario, check, bench)
         if certified is not None:
-            return bench.shown(check, certified, examples=verdict.examples + tried)
+            return bench.verdict_of(check, certified, examples=verdict.examples + tried)
     return replace(verdict, examples=verdict.examples + tried, screened=screened)
 
 
@@ -181,7 +181,7 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
     if not faults or not (repetition.afresh or _unstable(again, bench, REPEATED["more"])):
         return None
     worst = min(faults, key=lambda each: OUTCOMES.index(each.finding.outcome))
-    verdict = bench.shown(check, worst, examples=REPEATED["scenarios"])
+    verdict = bench.verdict_of(check, worst, examples=REPEATED["scenarios"])
     return replace(verdict, reproduction=(Code(replace(repetition, scenarios=[worst.scenario]).printed(SHOWN)),))
 
 
