@@ -224,4 +224,4 @@ def noted(lines: Sequence[str]) -> str | None:
     if loop not in lines or not labels:
         return None
     due = {label: number or 0.0 for label, number in max(labels, key=len).items()}
-    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(expected_kinds=due)])
+    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(due=due)])
