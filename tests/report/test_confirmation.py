@@ -212,15 +212,15 @@ def test_a_program_without_its_engine_could_not_be_run(language: str, tool: str,
 
 
 def test_what_a_program_said_is_shown() -> None:
-    assert confirm(script(ENTRY, "print('[1. 2.]')\n")).shown == "[1. 2.]"
-    shown = confirm(script(ENTRY, "import refgrad as r\nr.f()\n")).shown
+    assert confirm(script(ENTRY, "print('[1. 2.]')\n")).transcript == "[1. 2.]"
+    shown = confirm(script(ENTRY, "import refgrad as r\nr.f()\n")).transcript
     assert shown.endswith("import of refgrad halted; None in sys.modules")
 
 
 def test_a_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[confirm.__module__], "SECONDS", 0.5)
     confirmation = confirm(script(ENTRY, "while True:\n    pass\n"))
-    assert (confirmation.answer, confirmation.shown) == ("not confirmed", "no answer after 0.5 s")
+    assert (confirmation.answer, confirmation.transcript) == ("not confirmed", "no answer after 0.5 s")
     hung = replace(confirmation.script, verdict=replace(confirmation.script.verdict, verdict="hung"))
     assert confirm(hung).answer == "confirmed"
     assert confirm(script(Measured(quantity="time"), "while True:\n    pass\n")).answer == "confirmed"

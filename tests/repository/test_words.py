@@ -33,7 +33,7 @@ WORDS = {
 FIELD = frozenset({"align_corners", "chance_to_miss", "in_place", "last_place", "not_found"})
 """Parts of names in which the field uses a word of the list."""
 
-EXEMPT = frozenset({"checking", "generation", "native", "report"})
+EXEMPT = frozenset({"checking", "generation", "native"})
 """Packages and modules that still use words of the list in names."""
 
 SPOKEN = re.compile(
@@ -41,7 +41,7 @@ SPOKEN = re.compile(
 )
 """Words that have no other sense in a docstring."""
 
-EXEMPT_PROSE = frozenset({"checking", "report"})
+EXEMPT_PROSE = frozenset({"checking"})
 """Packages and modules whose docstrings still have such words."""
 
 

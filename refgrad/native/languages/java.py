@@ -32,7 +32,7 @@ class Java(Language):
     showing = "System.out.println({shown});  // {what}"
     handler = (("try {",), ("} catch (Throwable error) {", "    System.out.println(error);", "}"))
     words = literals("null", "true", "false", "Double.NaN", "Double.POSITIVE_INFINITY", "Double.NEGATIVE_INFINITY")
-    standalone = ("{own}", "{folder}/alone.py", "java")
+    standalone = ("{own}", "{folder}/standalone.py", "java")
     conditions = comparisons("Double.isNaN", "Math.abs")
     assertion = (
         "double got = {shown};",

@@ -139,7 +139,7 @@ class Language:
     """Command that runs the program on its standard input and reports errors and printed values as data.
 
     ``{folder}`` is the folder of `refgrad.report`, ``{python}`` the interpreter of the engine, ``{own}`` that of
-    refgrad, and ``{text}`` the source of ``alone.py``.
+    refgrad, and ``{text}`` the source of ``standalone.py``.
     """
     definition: ClassVar[re.Pattern[str]] = re.compile(
         r"(?:import [\w.]+\.|(?:template <.*>\n)?(?:(?:inline|static|final|using|class|interface|struct) )*[\w:<>, ]*?)"
