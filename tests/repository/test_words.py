@@ -33,7 +33,7 @@ WORDS = {
 FIELD = frozenset({"align_corners", "chance_to_miss", "in_place", "last_place", "not_found"})
 """Parts of names in which the field uses a word of the list."""
 
-EXEMPT = frozenset({"checking", "generation", "native"})
+EXEMPT = frozenset({"checking", "native"})
 """Packages and modules that still use words of the list in names."""
 
 SPOKEN = re.compile(

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from refgrad.generation.application import apply_afresh
 from refgrad.generation.backward_calls import completed
-from refgrad.generation.draft import Draft
+from refgrad.generation.builder import Builder
 from refgrad.generation.profile import COUNTS, MAGNITUDES, SHAPES, STANDARD, Choices, Profile
-from refgrad.generation.single_operators.corners import certain, distinct, results_differ
+from refgrad.generation.single_operators.fixed_cases import certain, distinct, results_differ
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
@@ -116,9 +116,9 @@ def _bases(row: Operator, profile: Profile, count: int) -> list[Scenario]:
 def _drawn(row: Operator, profile: Profile, seed: int) -> Scenario | None:
     shapes = SHAPES["exceptional"]
     shape = shapes[seed % len(shapes)] if profile.rank else ()
-    draft = Draft(profile, shape, Choices(seed))
+    builder = Builder(profile, shape, Choices(seed))
     with np.errstate(all="ignore"):
-        drawn = completed(draft) if apply_afresh(draft, row) else None
+        drawn = completed(builder) if apply_afresh(builder, row) else None
     return drawn if drawn is not None and _is_ordinary(drawn) else None
 
 

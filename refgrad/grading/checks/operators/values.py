@@ -75,7 +75,7 @@ def _in_single_precision(check: FamilyCheck, verdict: Verdict, bench: Bench) -> 
 def _fixed_cases(name: str, profile: Profile, bench: Bench) -> Iterator[Scenario]:
     """Return the fixed cases of the operator, as many as the run's profile allows; views come after the first few."""
     most, first = bench.settings.effort["fixed_cases"], TRIED["first_cases"]
-    cases = generation.corner_scenarios(name, profile, most)
+    cases = generation.fixed_cases(name, profile, most)
     others = (
         scenario
         for make in (generation.memory_scenarios, generation.applied_twice)

@@ -63,7 +63,7 @@ def test_some_corners_are_tried_in_every_run_but_the_shortest(profile: str, monk
         tried.append(given)
         return ()
 
-    monkeypatch.setattr("refgrad.generation.plain_corners", noted)
+    monkeypatch.setattr("refgrad.generation.plain_cases", noted)
     assert verdict(bench(profile=profile), "half_precision/exp").verdict == "passed"
     assert bool(tried) is (profile == "standard")
 
