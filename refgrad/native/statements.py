@@ -79,17 +79,17 @@ class Call:
 
         It can if the variable fills exactly one field, which the template has once, and the nested template is short.
         """
-        places = [place for place, argument in self.fields.items() if argument == Name(name)]
-        if len(places) != 1:
+        names = [key for key, argument in self.fields.items() if argument == Name(name)]
+        if len(names) != 1:
             return None
-        text, written = inner.template, f"{{{places[0]}}}"
+        text, written = inner.template, f"{{{names[0]}}}"
         if self.template.count(written) != 1 or len(text) > LONGEST_NESTED or "{{" in self.template + text:
             return None
         renamed = {old: f"{old}_of_{name}" for old in inner.fields}
         for old, new in renamed.items():
             text = text.replace(f"{{{old}}}", f"{{{new}}}")
         fields = {**self.fields, **{renamed[old]: argument for old, argument in inner.fields.items()}}
-        del fields[places[0]]
+        del fields[names[0]]
         return replace(self, template=self.template.replace(written, f"({text})"), fields=fields)
 
 
@@ -280,12 +280,12 @@ def _show_wire(show: Show) -> Wire:
 
 def call_wire(call: Call) -> Wire:
     """Return the JSON form of a call."""
-    told: Wire = {"template": call.template, "fields": {name: _argument(a) for name, a in call.fields.items()}}
+    wire: Wire = {"template": call.template, "fields": {name: _argument(a) for name, a in call.fields.items()}}
     if call.targets:
-        told["targets"] = list(call.targets)
+        wire["targets"] = list(call.targets)
     if call.unpack:
-        told["unpack"] = True
-    return told
+        wire["unpack"] = True
+    return wire
 
 
 def _argument(argument: Argument) -> Wire:

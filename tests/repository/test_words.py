@@ -30,11 +30,11 @@ WORDS = {
 }  # fmt: skip
 """Words that names must not contain, with the words to use."""
 
-FIELD = frozenset({"align_corners", "chance_to_miss", "in_place", "last_place", "not_found"})
-"""Parts of names in which the field uses a word of the list."""
+FIELD = frozenset({"align_corners", "chance_to_miss", "in_place", "last_place", "not_found", "refusals"})
+"""Parts of names in which the field uses a word of the list, and ``refusals``, which engine files have as a key."""
 
-EXEMPT = frozenset({"checking", "native"})
-"""Packages and modules that still use words of the list in names."""
+EXEMPT = frozenset({"checking"})
+"""Packages that still use words of the list in names."""
 
 SPOKEN = re.compile(
     r"\b(?:told|tells?|belied|shaken|unsent|uncoupled|bench|nearness|excuses?|excused)\b", re.IGNORECASE

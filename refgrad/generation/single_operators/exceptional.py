@@ -132,9 +132,7 @@ def _is_ordinary(scenario: Scenario) -> bool:
 
 def _positions(base: Scenario, leaf: Leaf) -> Iterator[Position]:
     """Yield an entry of a leaf that the result depends on, if possible not the first one, and one that it does not."""
-    size = leaf.value.size
-    entries = [*range(1, size), 0]
-    positions = [Position(base, leaf.name, entry) for entry in entries]
+    positions = [Position(base, leaf.name, entry) for entry in (*range(1, leaf.value.size), 0)]
     matters = {position.entry: _matters(position) for position in positions}
     yield from [position for position in positions if matters[position.entry]][:1]
     yield from [replace(position, matters=False) for position in positions if not matters[position.entry]][:1]

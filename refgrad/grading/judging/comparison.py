@@ -117,7 +117,7 @@ def compare_array(subject: Subject, observation: Observation, expected: Expected
     """Compare an observed array with the expected one and return the finding."""
     array = observation.array
     if array is None:
-        return _compare_nothing(subject, expected)
+        return Finding("missing", Absent(subject=subject)) if expected.is_certain else _of_absent(subject, expected)
     if observation.masked:
         return Finding("missing", Masked(subject=subject, masked=observation.masked, size=array.size))
     unexpected = _unexpected_dtype(subject, array, observation.dtype, expected)
@@ -142,10 +142,8 @@ def _without_further_axes(array: Array, expected: Expected) -> Array:
     return array.reshape(shape) if array.shape == (1,) * (least - len(shape)) + shape else array
 
 
-def _compare_nothing(subject: Subject, expected: Expected) -> Finding:
-    """Return the finding for an absent array. A gradient that engines need not record counts as zeros."""
-    if expected.is_certain:
-        return Finding("missing", Absent(subject=subject))
+def _of_absent(subject: Subject, expected: Expected) -> Finding:
+    """Return the finding for an absent gradient that engines need not record: it counts as zeros."""
     if expected.certified().is_zero:
         return Finding("passed")
     certified = expected.narrowest

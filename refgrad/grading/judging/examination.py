@@ -274,16 +274,15 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
         case lifecycle.Seen():
             return _compare_calls(prediction, observation, oracle, adapter)
         case lifecycle.NoGradient(leaf=leaf):
-            if observation.array is None or not np.any(observation.array):
-                return Finding("passed")
-            gradients = (facts.Numbers.of(observation.array),)
-            return Finding("wrong", facts.UnexpectedGradient(leaf=leaf, gradients=gradients))
+            if observation.array is not None and np.any(observation.array):
+                gradients = (facts.Numbers.of(observation.array),)
+                return Finding("wrong", facts.UnexpectedGradient(leaf=leaf, gradients=gradients))
     return Finding("passed")
 
 
 def _of_error(error: Raised, *, may_fail: bool) -> Finding:
     """Return the finding for an error where none is expected."""
-    if error.is_refusal:
+    if error.is_unsupported:
         return Finding("unsupported", facts.Error(error=error))
     if may_fail:
         return Finding("passed")

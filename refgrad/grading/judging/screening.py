@@ -43,7 +43,7 @@ def agrees(scenario: Scenario, engine: Engine) -> bool:
     An engine that does not support a step passes.
     """
     observations = observe(scenario, engine)
-    if any(seen.error is not None and seen.error.is_refusal for seen in observations):
+    if any(seen.error is not None and seen.error.is_unsupported for seen in observations):
         return True
     if any(seen.error is not None or seen.ending is not None or seen.masked for seen in observations):
         return False

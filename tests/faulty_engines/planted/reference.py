@@ -30,7 +30,7 @@ def _spelled(name: str, kind: Kind, check: str, spelling: str, setup: str) -> Pl
     return PlantedFault(name, kind, check, Plant(setup, {check.partition("/")[2]: spelling}, engine="refgrad"))
 
 
-def _of_corners() -> Iterator[PlantedFault]:
+def _of_fixed_cases() -> Iterator[PlantedFault]:
     for name, text in test_fixed_cases.EXP.items():
         yield _spelled(f"is wrong {name}", "sizes and ranks", "operators/exp", text, test_fixed_cases.BENT)
     kinds: dict[str, Kind] = {SUBSET: "which inputs want gradients", ONE_TENSOR: "memory"}
@@ -74,7 +74,7 @@ def _behaviour_of(case: str) -> str:
 
 
 REFERENCE_FAULTS: Final = (
-    *_of_corners(),
+    *_of_fixed_cases(),
     *_of_large_arrays(),
     *_of_values(),
     *_of_precision(),

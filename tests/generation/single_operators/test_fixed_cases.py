@@ -1,4 +1,4 @@
-"""The corners of an operator hold what no run may miss, whatever is drawn."""
+"""The fixed cases of an operator hold what no run may miss, whatever is drawn."""
 
 from collections.abc import Iterable
 from itertools import combinations
@@ -84,7 +84,7 @@ def test_an_engine_of_scalars_gets_scalars() -> None:
     assert first_shapes("multiply", Profile(scalars_only=True)) == {()}
 
 
-def test_corners_are_those_of_the_profile() -> None:
+def test_fixed_cases_are_those_of_the_profile() -> None:
     narrow = fixed_cases("exp", Profile(dtype="float32"))
     assert {leaf.value.dtype for scenario in narrow for leaf in scenario.leaves} == {"float32"}
 

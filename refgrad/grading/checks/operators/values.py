@@ -27,7 +27,7 @@ from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import predict
 from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation
-from refgrad.native.repetition import SHOWN, Repeated, Repetition, plain
+from refgrad.native.repetition import PRINTED_RUNS, Repeated, Repetition, plain
 from refgrad.native.statements import Code
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Backward, Scenario
@@ -182,7 +182,7 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
         return None
     worst = min(faults, key=lambda each: OUTCOMES.index(each.finding.outcome))
     verdict = bench.verdict_of(check, worst, examples=REPEATED["scenarios"])
-    return replace(verdict, reproduction=(Code(replace(repetition, scenarios=[worst.scenario]).printed(SHOWN)),))
+    return replace(verdict, reproduction=(Code(replace(repetition, scenarios=[worst.scenario]).printed(PRINTED_RUNS)),))
 
 
 def _is_afresh(bench: Bench) -> bool:
