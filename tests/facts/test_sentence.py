@@ -78,7 +78,10 @@ def worded(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
         (worded(Shape(subject=VALUE, seen=(2,), expected=())), "`exp(x)` has the shape (); toy 1.0 gives (2,)."),
         (worded(Absent(subject=X)), f"There is a {X_SLOPE} at x = 1.5; toy 1.0 gives none."),
         (worded(Error(error=RAISED), 3), "`exp(x)` has a gradient at x = 1.5; toy 1.0 raises ValueError: no {braces}."),
-        (worded(Error(error=RAISED), 2), "`exp(x)` can be computed at x = 1.5; toy 1.0 raises ValueError: no {braces}."),
+        (
+            worded(Error(error=RAISED), 2),
+            "`exp(x)` can be computed at x = 1.5; toy 1.0 raises ValueError: no {braces}.",
+        ),
         (
             worded(Silence(expected_kinds=("freed-graph",)), 4, LONG),
             f"{END}a backward from `a` must be refused, since the graph was freed; toy 1.0 raises no error.",
