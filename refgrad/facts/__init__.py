@@ -89,9 +89,8 @@ class Evidence:
         """Read what ``to_json`` returns. Raises TypeError for unknown or missing members and kinds."""
         try:
             names = {key: name for name, key in KEYS.items()}
-            members = {names.get(key, key): _read(value, NESTED.get(key)) for key, value in row["fact"].items()}
-            fact = KINDS[members.pop("kind")](**members)
-            return cls(fact, row.get("step", 0), row.get("seen_in", 1), row.get("runs", 1))
+            fact = {names.get(key, key): _read(value, NESTED.get(key)) for key, value in row["fact"].items()}
+            return cls(KINDS[fact.pop("kind")](**fact), row.get("step", 0), row.get("seen_in", 1), row.get("runs", 1))
         except (KeyError, AttributeError) as error:
             raise TypeError(f"evidence lacks {error}") from error
 

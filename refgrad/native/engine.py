@@ -114,8 +114,7 @@ class Engine:
 
     def run(self, program: Program) -> tuple[Observation, ...]:
         """Run a program and return the observations of its steps; that of a step in which the runner ended says how."""
-        (result,) = self.runner.run([program])
-        return self.read(program, result)
+        return self.read(program, self.runner.run([program])[0])
 
     def read(self, program: Program, result: ProgramResult) -> tuple[Observation, ...]:
         """Return the observations of a program, with errors marked that mean unsupported according to the adapter."""
