@@ -280,12 +280,9 @@ def _show_wire(show: Show) -> Wire:
 
 def call_wire(call: Call) -> Wire:
     """Return the JSON form of a call."""
-    wire: Wire = {"template": call.template, "fields": {name: _argument(a) for name, a in call.fields.items()}}
-    if call.targets:
-        wire["targets"] = list(call.targets)
-    if call.unpack:
-        wire["unpack"] = True
-    return wire
+    fields = {name: _argument(each) for name, each in call.fields.items()}
+    targets: Wire = {"targets": list(call.targets)} if call.targets else {}
+    return {"template": call.template, "fields": fields, **targets, **({"unpack": True} if call.unpack else {})}
 
 
 def _argument(argument: Argument) -> Wire:
