@@ -308,7 +308,7 @@ class Pullback:
             raise
         except Exception as error:
             raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
-            if raised.is_refusal or self.subject.engine.adapter.refuses(raised.text):
+            if raised.is_unsupported or self.subject.engine.adapter.refuses(raised.text):
                 raise UnsupportedError(f"the backward from output {output} is not there: {error}") from error
             raise SubjectError(f"the backward from output {output} raised {raised.text}", backward=True) from error
 

@@ -65,7 +65,7 @@ def confirm_reports(reports: Sequence[Path], python: str) -> Status:
             if confirmation.answer != "confirmed":
                 click.echo(f"{script.verdict.id}: {confirmation.answer}")
                 click.echo(f"  the report:  {script.sentence}")
-                output = plain_text(confirmation.shown or "ends without an error")
+                output = plain_text(confirmation.transcript or "ends without an error")
                 click.echo("  its program: " + output.replace("\n", "\n               "))
         if findings and counts["could not be run"] == len(findings) and findings[0].file_name.endswith(".py"):
             click.echo(NOTHING_RUN.format(path=path), err=True)

@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.facts.arrays import Absent, Dtype, Entry, Masked, Numbers, Shape, Uncoupled, Unsent
+from refgrad.facts.arrays import Absent, Dtype, Entry, Inconsistent, Masked, Numbers, Shape, UnexpectedGradient
 from refgrad.facts.behaviour import (
     Blocked,
     Calls,
+    Comment,
     Died,
     Error,
-    Excuse,
+    Explanation,
     Flag,
     Lacks,
     Measured,
     Parents,
-    Remark,
     Silence,
     Tally,
     Written,
@@ -30,19 +30,21 @@ from refgrad.native.observation import Raised
 from refgrad.scenario import Scenario
 
 __all__ = [
-    "KINDS", "Absent", "Blocked", "Calls", "Died", "Dtype", "Entry", "Error", "Evidence", "Excuse", "Fact", "Flag",
-    "Lacks", "Masked", "Measured", "Numbers", "Parents", "Remark", "Shape", "Silence", "Subject", "Tally",
-    "Uncoupled", "Unsent", "Written",
+    "KINDS", "Absent", "Blocked", "Calls", "Comment", "Died", "Dtype", "Entry", "Error", "Evidence", "Explanation",
+    "Fact", "Flag", "Inconsistent", "Lacks", "Masked", "Measured", "Numbers", "Parents", "Shape", "Silence", "Subject",
+    "Tally", "UnexpectedGradient", "Written",
 ]  # fmt: skip
 
 KINDS: Final[Mapping[str, type[Fact]]] = MappingProxyType({
-    each.__name__.lower(): each
-    for each in (
-        Entry, Shape, Dtype, Masked, Absent, Error, Silence, Flag, Calls, Unsent, Written, Uncoupled, Died, Lacks,
-        Blocked, Tally, Parents, Measured, Remark,
-    )
+    "entry": Entry, "shape": Shape, "dtype": Dtype, "masked": Masked, "absent": Absent, "error": Error,
+    "silence": Silence, "flag": Flag, "calls": Calls, "unsent": UnexpectedGradient, "written": Written,
+    "uncoupled": Inconsistent, "died": Died, "lacks": Lacks, "blocked": Blocked, "tally": Tally,
+    "parents": Parents, "measured": Measured, "remark": Comment,
 })  # fmt: skip
-"""Classes of facts by kind, which is the name of the class in small letters."""
+"""Classes of facts by their kind in reports."""
+
+KEYS: Final = MappingProxyType({"qualifier": "remark", "expected_kinds": "due", "explanation": "excuse"})
+"""Keys in reports of those members of facts that have another name there."""
 
 NESTED: Final[Mapping[str, type[Subject | Raised | Numbers]]] = MappingProxyType({
     "subject": Subject,
@@ -69,25 +71,26 @@ class Evidence:
 
     def message(self, scenario: Scenario | None = None) -> str:
         """Describe the evidence; given the scenario, the description names the step that showed it."""
-        place = ""
+        step = ""
         if scenario is not None and self.step:
-            place = f"step {self.step}, `{scenario.steps[self.step - 1].to_text()}`: "
+            step = f"step {self.step}, `{scenario.steps[self.step - 1].to_text()}`: "
         often = "" if self.repeatable else f" (not repeatable: seen in {self.seen} of {self.runs} runs)"
-        return f"{place}{self.fact.message()}{often}"
+        return f"{step}{self.fact.message()}{often}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as a JSON object, with the fact as its member ``fact``."""
         here = {"step": self.step, "repeatable": self.repeatable, "seen_in": self.seen, "runs": self.runs}
-        members = {"kind": type(self.fact).__name__.lower(), **asdict(self.fact)}  # type: ignore[call-overload]
-        return {**here, "fact": json.loads(json.dumps(members))}  # with lists for tuples
+        [kind] = [kind for kind, each in KINDS.items() if type(self.fact) is each]
+        members = {KEYS.get(name, name): value for name, value in asdict(self.fact).items()}  # type: ignore[call-overload]
+        return {**here, "fact": json.loads(json.dumps({"kind": kind, **members}))}  # with lists for tuples
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Evidence:
         """Read what ``to_json`` returns. Raises TypeError for unknown or missing members and kinds."""
         try:
-            fact = row["fact"]
-            members = {name: _read(value, NESTED.get(name)) for name, value in fact.items() if name != "kind"}
-            return cls(KINDS[fact["kind"]](**members), row.get("step", 0), row.get("seen_in", 1), row.get("runs", 1))
+            names = {key: name for name, key in KEYS.items()}
+            fact = {names.get(key, key): _read(value, NESTED.get(key)) for key, value in row["fact"].items()}
+            return cls(KINDS[fact.pop("kind")](**fact), row.get("step", 0), row.get("seen_in", 1), row.get("runs", 1))
         except (KeyError, AttributeError) as error:
             raise TypeError(f"evidence lacks {error}") from error
 

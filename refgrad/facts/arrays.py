@@ -58,7 +58,7 @@ class Entry(Fact):
 
     Its distance from the interval is given as ``ulps`` in units in the last place of its dtype, as ``budgets`` in
     multiples of the error that rounding explains, and as ``scaled_error`` in multiples of the largest seed. NaN stands
-    for an unknown number. ``remark`` qualifies the outcome, and ``reason`` completes the remark.
+    for an unknown number. ``qualifier`` qualifies the outcome, and ``reason`` completes its text.
     """
 
     subject: Subject
@@ -69,7 +69,7 @@ class Entry(Fact):
     relative_error: str = "nan"
     budgets: str = "nan"
     ulps: str = "nan"
-    remark: Literal[
+    qualifier: Literal[
         "", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order", "unwritten", "negligible", "float32",
         "swallowed",
     ] = ""  # fmt: skip
@@ -85,18 +85,18 @@ class Entry(Fact):
         error = EntryError(
             self.index, float(self.observed), self.lower, self.upper, float(self.relative_error), float(self.budgets)
         )
-        seen = error.describe_choice() if self.remark == "choice" else error.describe()
+        seen = error.describe_choice() if self.qualifier == "choice" else error.describe()
         scale, scaled = "operand" if self.subject.of == "value" else "seed", float(self.scaled_error)
-        text: str = TEXTS["remarks"][self.remark]
+        text: str = TEXTS["remarks"][self.qualifier]
         return text.format(what=self.subject.text, seen=seen, reason=self.reason, scale=scale, scaled=scaled)
 
     def sentence(self, computed: Computed, engine: str) -> str:
         exact = abs(float(self.observed) - float(self.lower)) < 1e-4 * abs(float(self.lower))
         entry = f"entry [{', '.join(map(str, self.index))}] of " if self.index else ""
-        place = computed.place(self.index, seeded=self.subject.of == "gradient")
-        what = f"{computed.before}{entry}{computed.subject(self.subject)}{place}"
+        point = computed.point(self.index, seeded=self.subject.of == "gradient")
+        what = f"{computed.before}{entry}{computed.subject(self.subject)}{point}"
         right, seen = interval(self.lower, self.upper, exact=exact), number(self.observed, exact=exact)
-        return f"{what} is {right}; {engine} gives {seen}{UNWRITTEN if self.remark == 'unwritten' else ''}."
+        return f"{what} is {right}; {engine} gives {seen}{UNWRITTEN if self.qualifier == 'unwritten' else ''}."
 
     def assertion(self, _: ProgramEnd) -> Assertion:
         array = f"{{unmasked}}[{self.subject.call - 1}]" if self.subject.of == "hook" else "{tensor}"
@@ -150,7 +150,7 @@ class Dtype(Fact):
     """An array of an unexpected dtype; ``expected`` is empty if the array holds no numbers at all."""
 
     name = "Wrong dtype"
-    explains_alone = True
+    links_must_agree = True
 
     subject: Subject
     seen: str
@@ -208,7 +208,7 @@ class Absent(Fact):
         return f"{self.subject.text} is missing{why}{before}"
 
     def sentence(self, computed: Computed, engine: str) -> str:
-        what = computed.subject(self.subject).replace("the gradient", "a gradient", 1) + computed.place(seeded=True)
+        what = computed.subject(self.subject).replace("the gradient", "a gradient", 1) + computed.point(seeded=True)
         raised = "" if self.error is None else f", but raises {self.error.text}"
         return f"{computed.before}there is {what}; {engine} gives none{raised}."
 
@@ -225,7 +225,7 @@ class Absent(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unsent(Fact):
+class UnexpectedGradient(Fact):
     """An unexpected gradient of a leaf that no backward call reached."""
 
     template = "{fact.leaf} got the gradient {fact.gradients[0].text}, but nothing was sent to it"
@@ -250,7 +250,7 @@ class Unsent(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uncoupled(Fact):
+class Inconsistent(Fact):
     """Inconsistent subgradients: gradients at kinks that are legal one by one but not together.
 
     Moving the leaves along ``direction`` changes the output by ``rate`` according to them, and by a number between
@@ -278,13 +278,13 @@ class Uncoupled(Fact):
     def sentence(self, computed: Computed, engine: str) -> str:
         moved = " and ".join(f"`{each.name}` by {_listed(each)}" for each in self.direction)
         right, seen = interval(self.lower, self.upper), number(self.rate)
-        what = f"moving {moved}{computed.place()} changes `{computed.output}` by {right}"
+        what = f"moving {moved}{computed.point()} changes `{computed.output}` by {right}"
         return f"{what}; according to the gradient that {engine} gives, by {seen}."
 
     def assertion(self, end: ProgramEnd) -> Assertion:
-        fields = {f"along_{place}": Value(each.array.tolist()) for place, each in enumerate(self.direction)}
+        fields = {f"along_{index}": Value(each.array.tolist()) for index, each in enumerate(self.direction)}
         moved = [each for each, _ in zip(self.direction, end.shows, strict=True)]
-        terms = [f"float({_slope(place, each)})" for place, each in enumerate(moved)]
+        terms = [f"float({_slope(index, each)})" for index, each in enumerate(moved)]
         names = " and ".join(f"{each.name} by {_plain(each.array.tolist())}" for each in moved)
         right = self.condition.right
         message = f"moving {names} changes the output by {right}, but by {{got}} according to the gradient"
@@ -297,11 +297,11 @@ class Uncoupled(Fact):
         return wrong_derivative(steps)
 
 
-def _slope(place: int, moved: Numbers) -> str:
-    """Return the template of the slope along one of the leaves."""
+def _slope(index: int, moved: Numbers) -> str:
+    """Return the template of the slope along the leaf of this index."""
     if not moved.shape and float(moved.entries[0]) == 1:
-        return f"{{tensor_{place}}}"
-    return f"np.vdot(np.asarray({{tensor_{place}}}), np.array({{along_{place}}}))"
+        return f"{{tensor_{index}}}"
+    return f"np.vdot(np.asarray({{tensor_{index}}}), np.array({{along_{index}}}))"
 
 
 def _listed(numbers: Numbers) -> str:

@@ -10,10 +10,10 @@ from refgrad.facts.assertion import Assertion, Output, ProgramEnd
 from refgrad.facts.computed import TEXTS, Computed
 from refgrad.facts.fact import MEMORY, Fact, Link, error_link
 from refgrad.native.observation import Raised
-from refgrad.native.statements import Call, Name, Value, Walk
+from refgrad.native.statements import Call, Name, Traversal, Value
 from refgrad.scenario import Read
 
-Excuse: TypeAlias = Literal["", "zero", "valueless", "outside"]
+Explanation: TypeAlias = Literal["", "zero", "valueless", "outside"]
 
 
 def reasons(kinds: Sequence[str]) -> str:
@@ -23,26 +23,27 @@ def reasons(kinds: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error(Fact):
-    """An unexpected error, or one that matches no ``expected`` pattern of the kinds that are ``due``.
+    """An unexpected error, or one that matches no ``expected`` pattern of one of the ``expected_kinds``.
 
-    ``excuse`` says why the step may raise an error after all: because a gradient is zero, because there may be no
+    ``explanation`` says why the step may raise an error after all: because a gradient is zero, because there may be no
     value, or because an operand is outside of the range that the operator's row gives it.
     """
 
     error: Raised
-    due: tuple[str, ...] = ()
+    expected_kinds: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
-    excuse: Excuse = ""
+    explanation: Explanation = ""
 
     def message(self) -> str:
-        excuse = TEXTS["excuses"][self.excuse]
+        explanation = TEXTS["excuses"][self.explanation]
         if not self.expected:
-            return f"{excuse}raised {self.error.text}"
-        wanted, due = " or ".join(map(repr, self.expected)), " or ".join(self.due)
-        return f"{excuse}raised {self.error.text!r}, which does not match {wanted}, as it should ({due})"
+            return f"{explanation}raised {self.error.text}"
+        patterns, kinds = " or ".join(map(repr, self.expected)), " or ".join(self.expected_kinds)
+        return f"{explanation}raised {self.error.text!r}, which does not match {patterns}, as it should ({kinds})"
 
     def sentence(self, computed: Computed, engine: str) -> str:
-        expected = f"an error is due here that says so: {reasons(self.due)}" if self.expected else computed.possible
+        required = f"an error is due here that says so: {reasons(self.expected_kinds)}"
+        expected = required if self.expected else computed.possible
         return f"{computed.before}{expected}; {engine} raises {self.error.text.rstrip('.')}."
 
     def title(self, severity: str) -> str:
@@ -54,22 +55,22 @@ class Error(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence(Fact):
-    """A step without an error that must fail with one of the kinds ``due``."""
+    """A step without an error that must fail with one of the ``expected_kinds``."""
 
     name = "No error"
-    explains_alone = True
+    links_must_agree = True
 
-    due: tuple[str, ...]
+    expected_kinds: tuple[str, ...]
 
     def message(self) -> str:
-        return f"carried on silently where an error is due ({' or '.join(self.due)})"
+        return f"carried on silently where an error is due ({' or '.join(self.expected_kinds)})"
 
     def sentence(self, computed: Computed, engine: str) -> str:
-        what = f"{computed.action} must be refused, since {reasons(self.due)}"
+        what = f"{computed.action} must be refused, since {reasons(self.expected_kinds)}"
         return f"at the end of the program, {what}; {engine} raises no error."
 
     def links(self) -> tuple[Link, ...]:
-        return (("no error:", " or ".join(self.due)),)
+        return (("no error:", " or ".join(self.expected_kinds)),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +119,7 @@ class Calls(Fact):
 class Written(Fact):
     """A seed that the engine has written to."""
 
-    explains_alone = True
+    links_must_agree = True
     template = "wrote to a seed: {fact.change}"
 
     change: str
@@ -213,16 +214,16 @@ class Parents(Fact):
 
     def assertion(self, end: ProgramEnd) -> Assertion:
         """Assert where a node leads, or, where the order is what is wrong, where all nodes lead: sets may be in any."""
-        walk = end.statements[-1]
-        assert isinstance(walk, Walk)
-        parents, fields = f"[names.get(id(parent)) for parent in ({walk.parents})]", {"node": Name("node")}
+        traversal = end.statements[-1]
+        assert isinstance(traversal, Traversal)
+        parents, fields = f"[names.get(id(parent)) for parent in ({traversal.parents})]", {"node": Name("node")}
         if sorted(self.seen) != sorted(self.expected):
             message = f"the node of {self.node} leads to {{got}}, but it should lead to {list(self.expected)}"
             test = f"sorted(map(str, got)) == {sorted(self.expected)}"
             return Assertion(Call(parents, fields), test, message, [], [Call(f"nodes[{self.node!r}]", {}, ("node",))])
-        due = Call("{due}", {"due": Value(dict(end.parents))}, ("due",))
+        expected = Call("{due}", {"due": Value(dict(end.parents))}, ("due",))
         every = Call(f"{{{{name: {parents} for name, {{node}} in nodes.items() if name in due}}}}", fields)
-        return Assertion(every, "got == due", "the nodes lead to {got}, but they should lead to {due}", [], [due])
+        return Assertion(every, "got == due", "the nodes lead to {got}, but they should lead to {due}", [], [expected])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +241,7 @@ class Measured(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark(Fact):
+class Comment(Fact):
     """A fact of no other kind, in English: about an adapter, for example, or why nothing can be judged."""
 
     template = "{fact.text}"

@@ -16,19 +16,19 @@ from refgrad.scenario.formats import FORMATS
 from refgrad.specification import shipped_path
 
 TEXTS: Final = parsed_toml(shipped_path("texts", "facts.toml"))
-"""Descriptions of ``remarks``, ``excuses``, ``reasons`` and ``actions`` by name."""
+"""Texts of messages and sentences, by table and name."""
 
 LONGEST: Final = 90
 """Characters of an expression that is still written out."""
 
-MOST_PLACES: Final = 3
-"""Leaves whose values are still told, and entries of one where a single place of it will do."""
+MOST_VALUES: Final = 3
+"""Largest number of leaves whose values are printed, and of entries of a leaf of which a single one would do."""
 
 MOST_ENTRIES: Final = 4
-"""Entries of an array that is still told where all of them count."""
+"""Largest number of entries of an array that is printed where all of them count."""
 
 DEFAULT: Final = "float64"
-"""The precision that need not be told."""
+"""The precision that is not mentioned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ class Computed:
                 self.leaves[name] = step
             case kinds.Apply(name=name, operator=operator, arguments=arguments, attributes=attributes):
                 parts = [self.texts.get(each, each) for each in arguments]
-                given = [f"{key}={value!r}" for key, value in attributes]
+                settings = [f"{key}={value!r}" for key, value in attributes]
                 self.texts[name] = _short(
                     name,
                     [
-                        f"{operator}({', '.join([*parts, *given])})",
-                        f"{operator}({', '.join(parts)}{', …' if given else ''})",
-                        f"{operator}({', '.join(arguments)}{', …' if given else ''})",
+                        f"{operator}({', '.join([*parts, *settings])})",
+                        f"{operator}({', '.join(parts)}{', …' if settings else ''})",
+                        f"{operator}({', '.join(arguments)}{', …' if settings else ''})",
                     ],
                 )
             case kinds.Grad(name=name, output=output, leaf=leaf):
@@ -110,7 +110,7 @@ class Computed:
         precision = "" if len(precisions) != 1 or DEFAULT in precisions else f"in {min(precisions)}, "
         return precision if self.plain else f"at the end of the program, {precision}"
 
-    def place(self, index: Sequence[int] = (), *, seeded: bool = False) -> str:
+    def point(self, index: Sequence[int] = (), *, seeded: bool = False) -> str:
         """Return the values of the leaves as `` at x = 1.5``, or a reference to the program for those left out.
 
         Return an empty text if there are no leaves, or if more than one computation is shown. ``index`` selects entries
@@ -120,21 +120,21 @@ class Computed:
             return ""
         at = index if self._elementwise else ()  # elsewhere all entries may decide
         arrays = [s.seed.to_numpy() for s in self.steps if isinstance(s, kinds.Backward) and s.seed is not None]
-        shown = list(self._operands(index, at))
-        seeds = [_told("seed", seed, at) for seed in arrays if seeded and not (seed == 1).all()]
-        untold = [*([] if shown else ["operands"]), *([] if all(seeds) else ["seed"])]
-        left = f"the {' and the '.join(untold)} of the program"
-        told = ", ".join([*shown, *(each for part in seeds for each in part)])
-        return f" at {told or left}{f' with {left}' if told and untold else ''}"
+        operands = list(self._operands(index, at))
+        seeds = [_values("seed", seed, at) for seed in arrays if seeded and not (seed == 1).all()]
+        omitted = [*([] if operands else ["operands"]), *([] if all(seeds) else ["seed"])]
+        left = f"the {' and the '.join(omitted)} of the program"
+        values = ", ".join([*operands, *(each for part in seeds for each in part)])
+        return f" at {values or left}{f' with {left}' if values and omitted else ''}"
 
     def _operands(self, index: Sequence[int], at: Sequence[int]) -> Sequence[str]:
-        """Return what is told of the leaves, nothing where that would not say what matters of them."""
+        """Return the texts of the leaves' values, or none if those would leave out what matters."""
         values = {leaf.name: leaf.value.to_numpy() for leaf in self.leaves.values()}
-        told = [_told(name, array, at) for name, array in values.items()]
-        known = all(told) or self._elementwise or any(map(_is_odd, values.values()))
-        if not known or (len(values) > MOST_PLACES and not index):
+        texts = [_values(name, array, at) for name, array in values.items()]
+        known = all(texts) or self._elementwise or any(map(_has_nonfinite, values.values()))
+        if not known or (len(values) > MOST_VALUES and not index):
             return []
-        return [each for part in told for each in part][:MOST_PLACES]
+        return [each for part in texts for each in part][:MOST_VALUES]
 
     @property
     def _elementwise(self) -> bool:
@@ -169,17 +169,17 @@ class Computed:
     @property
     def possible(self) -> str:
         """What an engine must be able to do at the last step."""
-        place = self.place()
+        point = self.point()
         match self.steps[-1] if self.steps else None:
             case kinds.Apply(name=name) | kinds.Read(what="value", name=name):
-                return f"`{self.texts[name]}` can be computed{place}"
+                return f"`{self.texts[name]}` can be computed{point}"
             case kinds.Jvp(output=output):
-                return f"`{self.texts.get(output, output)}` has a forward-mode derivative{place}"
+                return f"`{self.texts.get(output, output)}` has a forward-mode derivative{point}"
             case kinds.Grad(output=output, leaf=leaf):
-                return f"`{self.texts.get(output, output)}` has a gradient with respect to `{leaf}`{place}"
+                return f"`{self.texts.get(output, output)}` has a gradient with respect to `{leaf}`{point}"
             case kinds.Backward() | kinds.Read(what="grad") | None if self.outputs or not self.steps:
-                return f"`{self.output}` has a gradient{place}"
-        return f"{self.action} is possible{place}"
+                return f"`{self.output}` has a gradient{point}"
+        return f"{self.action} is possible{point}"
 
     @property
     def action(self) -> str:
@@ -197,27 +197,27 @@ def _short(name: str, texts: Sequence[str]) -> str:
 
 
 def _by(tangent: npt.NDArray[np.generic]) -> str:
-    return f" by {tangent.tolist()}" if tangent.size <= MOST_PLACES else ""
+    return f" by {tangent.tolist()}" if tangent.size <= MOST_VALUES else ""
 
 
-def _told(name: str, array: npt.NDArray[np.generic], index: Sequence[int]) -> list[str]:
-    """Return what is told of the value of a leaf, or of a seed."""
+def _values(name: str, array: npt.NDArray[np.generic], index: Sequence[int]) -> list[str]:
+    """Return the texts of the printed entries of a leaf, or of a seed."""
     if not array.size:
         return [f"{name} of the shape {array.shape}"]
-    if array.size <= (MOST_PLACES if index else MOST_ENTRIES):
+    if array.size <= (MOST_VALUES if index else MOST_ENTRIES):
         return [f"{name} = {array.tolist()}"]
-    return [f"{name}[{', '.join(map(str, place))}] = {array[place]}" for place in _places(array, tuple(index))]
+    return [f"{name}[{', '.join(map(str, each))}] = {array[each]}" for each in _indices(array, tuple(index))]
 
 
-def _places(array: npt.NDArray[np.generic], index: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Yield the places of a large array that are told: an index of it, and where it is no number."""
+def _indices(array: npt.NDArray[np.generic], index: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield the indices of the printed entries of a large array: ``index``, and those that are no number."""
     if index and len(index) == array.ndim and all(at < length for at, length in zip(index, array.shape, strict=True)):
         yield index
-    if _is_odd(array):
-        odd = [tuple(map(int, place)) for place in np.argwhere(~np.isfinite(array))]
-        yield from (place for place in odd if place != index)
+    if _has_nonfinite(array):
+        nonfinite = [tuple(map(int, each)) for each in np.argwhere(~np.isfinite(array))]
+        yield from (each for each in nonfinite if each != index)
 
 
-def _is_odd(array: npt.NDArray[np.generic]) -> bool:
-    """Whether an array holds what is no number."""
+def _has_nonfinite(array: npt.NDArray[np.generic]) -> bool:
+    """Return True if an array holds NaN or infinities."""
     return array.dtype.kind == "f" and not np.isfinite(array).all()

@@ -47,7 +47,7 @@ class Fact:
     name: ClassVar[str] = ""
     """What is wrong, in two words, where that says more than the severity."""
 
-    explains_alone: ClassVar[bool] = False
+    links_must_agree: ClassVar[bool] = False
     """True if findings with this fact have one cause only if their links agree."""
 
     template: ClassVar[str] = ""

@@ -20,20 +20,20 @@ from refgrad.generation.lifecycles import (
 from refgrad.generation.profile import Choices, Dtype, GenerationError, Meeting, Profile, meeting
 from refgrad.generation.search import Counterexample, find_counterexample
 from refgrad.generation.shrinking import shrink, weight
-from refgrad.generation.single_operators.corners import corner_scenarios, plain_corners
 from refgrad.generation.single_operators.derivatives import (
     double_backward_scenario,
     edge_scenario,
-    forward_corners,
+    forward_cases,
     forward_scenario,
     operator_scenario,
-    second_order_corners,
+    second_order_cases,
     second_order_scenario,
     subsets_of_second_order,
-    third_order_corners,
+    third_order_cases,
     third_order_scenario,
 )
-from refgrad.generation.single_operators.exceptional import Place, exceptional_places, numbers_at
+from refgrad.generation.single_operators.exceptional import Position, exceptional_positions, numbers_at
+from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of
 from refgrad.generation.single_operators.memory import (
     LAYOUTS,

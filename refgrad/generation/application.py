@@ -12,7 +12,7 @@ import numpy as np
 
 from refgrad.generation.admission import MARGIN, Array, has_ties
 from refgrad.generation.attributes.rules import adapted, admits, choose_attributes
-from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.builder import Builder, Operand
 from refgrad.generation.operands import broadcast_shape, narrowed, operand_rule
 from refgrad.generation.profile import (
     COUNTS,
@@ -94,8 +94,8 @@ def special_array(choices: Choices, operator: Operator, array: Array, ends: list
     numbers = choices.choice(kinds)
     certain = choices.integer(0, array.size - 1)
     entries = [
-        choices.choice(numbers) if place == certain or choices.happens("special_entry") else entry
-        for place, entry in enumerate(array.ravel().tolist())
+        choices.choice(numbers) if index == certain or choices.happens("special_entry") else entry
+        for index, entry in enumerate(array.ravel().tolist())
     ]
     return np.array(entries, dtype=np.float64).reshape(array.shape)
 
@@ -110,13 +110,13 @@ def put_on_edge(
     result = broadcast_shape(*(operand.shape for operand in operands))
     assert result is not None
     certain = choices.integer(0, math.prod(result) - 1)
-    places = [place for place in range(math.prod(result)) if place == certain or choices.happens("entry_on_edge")]
+    positions = [at for at in range(math.prod(result)) if at == certain or choices.happens("entry_on_edge")]
     moved = []
     for argument, operand in zip(operator.arguments, operands, strict=True):
         array = operand.array.copy()
         if argument.name in example:
             entries = np.broadcast_to(np.arange(array.size).reshape(array.shape), result).ravel()
-            array.flat[entries[places]] = example[argument.name]
+            array.flat[entries[positions]] = example[argument.name]
         numbers = array if operand.condition else rounded(array, dtype)
         moved.append(Operand.of(numbers, requires_grad=operand.requires_grad))
     return moved
@@ -130,81 +130,81 @@ def with_ties(choices: Choices, operand: Operand) -> Operand:
     return Operand.of(array, requires_grad=operand.requires_grad)
 
 
-def apply_operator(draft: Draft, operator: Operator) -> bool:
+def apply_operator(builder: Builder, operator: Operator) -> bool:
     """Apply the operator to existing values or to fresh leaves; return False if neither was admitted."""
-    edge = bool(operator.edges) and draft.choices.boolean(draft.profile.edges)
-    if edge and draft.choices.happens("fair_coin"):
-        return apply_on_edge(draft, operator)
-    existing = choose_operands(draft, operator, PROBABILITIES["fresh_leaf"])
-    return commit(draft, operator, existing, margin=ON_EDGE if edge else MARGIN) or apply_afresh(draft, operator)
+    edge = bool(operator.edges) and builder.choices.boolean(builder.profile.edges)
+    if edge and builder.choices.happens("fair_coin"):
+        return apply_on_edge(builder, operator)
+    existing = choose_operands(builder, operator, PROBABILITIES["fresh_leaf"])
+    return commit(builder, operator, existing, margin=ON_EDGE if edge else MARGIN) or apply_afresh(builder, operator)
 
 
-def apply_afresh(draft: Draft, operator: Operator) -> bool:
+def apply_afresh(builder: Builder, operator: Operator) -> bool:
     """Apply the operator to fresh leaves, clear of its kinks; return False if they were not admitted."""
-    return commit(draft, operator, choose_operands(draft, operator, 1.0), margin=MARGIN)
+    return commit(builder, operator, choose_operands(builder, operator, 1.0), margin=MARGIN)
 
 
-def apply_on_edge(draft: Draft, operator: Operator) -> bool:
+def apply_on_edge(builder: Builder, operator: Operator) -> bool:
     """Apply the operator to fresh leaves, with at least one entry intended to lie on an edge of the operator."""
-    operands = choose_operands(draft, operator, 1.0)
+    operands = choose_operands(builder, operator, 1.0)
     if any(operand.array.size == 0 for operand in operands):
         return False
     if has_ties(operator):
-        return commit(draft, operator, [with_ties(draft.choices, operands[0])], margin=ON_EDGE)
-    example = draft.choices.choice([example for edge in operator.edges for example in edge.examples])
-    given = {name: value for name, value in example.items() if name in operator.attribute_names}
-    moved = put_on_edge(draft.choices, operator, operands, example, draft.profile.dtype)
-    return commit(draft, operator, moved, margin=ON_EDGE, given=given)
+        return commit(builder, operator, [with_ties(builder.choices, operands[0])], margin=ON_EDGE)
+    example = builder.choices.choice([example for edge in operator.edges for example in edge.examples])
+    attributes = {name: value for name, value in example.items() if name in operator.attribute_names}
+    moved = put_on_edge(builder.choices, operator, operands, example, builder.profile.dtype)
+    return commit(builder, operator, moved, margin=ON_EDGE, fixed=attributes)
 
 
 def commit(
-    draft: Draft,
+    builder: Builder,
     operator: Operator,
     operands: list[Operand],
     *,
     margin: float,
-    given: Mapping[str, float] = MappingProxyType({}),
+    fixed: Mapping[str, float] = MappingProxyType({}),
 ) -> bool:
-    """Apply the operator to these operands with random attributes, overridden by ``given``, if that is admitted."""
+    """Apply the operator to these operands with random attributes, overridden by ``fixed``, if that is admitted."""
     shapes = tuple(operand.shape for operand in operands)
-    attributes = choose_attributes(draft.choices, operator, shapes, draft.profile) | dict(given)
-    value = draft.compute(operator, operands, attributes, margin=margin)
+    attributes = choose_attributes(builder.choices, operator, shapes, builder.profile) | dict(fixed)
+    value = builder.compute(operator, operands, attributes, margin=margin)
     if value is None:
         return False
-    draft.add_result(value, operator.name, attributes)
+    builder.add_result(value, operator.name, attributes)
     return True
 
 
-def choose_operands(draft: Draft, operator: Operator, fresh: float) -> list[Operand]:
+def choose_operands(builder: Builder, operator: Operator, fresh: float) -> list[Operand]:
     """Return operands whose shapes fit; with probability ``fresh`` one is a new leaf even if an existing value fits.
 
     If no leaf requires grad so far, one of the operands does.
     """
     operands: list[Operand] = []
-    count = draft.choices.choice(INTEGERS["variadic"]) if operator.arguments[-1].variadic else 1
+    count = builder.choices.choice(INTEGERS["variadic"]) if operator.arguments[-1].variadic else 1
     for argument in slots(operator, count):
-        operands.append(_choose_one(draft, operator, argument, operands, fresh))
-    if not (any(leaf.requires_grad for leaf in draft.leaves) or any(value.requires_grad for value in operands)):
+        operands.append(_chosen(builder, operator, argument, operands, fresh))
+    if not (any(leaf.requires_grad for leaf in builder.leaves) or any(value.requires_grad for value in operands)):
         numbers = [operand for operand in operands if not operand.condition]
-        draft.choices.choice(numbers).requires_grad = True
+        builder.choices.choice(numbers).requires_grad = True
     return operands
 
 
-def _choose_one(draft: Draft, operator: Operator, argument: Argument, before: list[Operand], fresh: float) -> Operand:
-    choices, shapes = draft.choices, tuple(operand.shape for operand in before)
+def _chosen(builder: Builder, operator: Operator, argument: Argument, before: list[Operand], fresh: float) -> Operand:
+    choices, shapes = builder.choices, tuple(operand.shape for operand in before)
     if before and choices.happens("same_operand") and may_repeat(operator, argument, before[-1], shapes):
         return before[-1]
-    if not choices.boolean(fresh) and (fitting := _fitting(draft, operator, argument, shapes)):
+    if not choices.boolean(fresh) and (fitting := _fitting(builder, operator, argument, shapes)):
         unused = [value for value in fitting if not value.uses] if choices.happens("unused_value") else []
         return choices.choice(unused or fitting)
-    base = draft.base if before else narrowed(choices, draft.base)
-    return fresh_leaf(choices, draft.profile, operator, argument, next_shape(draft, operator, shapes, base))
+    base = builder.base if before else narrowed(choices, builder.base)
+    return fresh_leaf(choices, builder.profile, operator, argument, next_shape(builder, operator, shapes, base))
 
 
-def next_shape(draft: Draft, operator: Operator, shapes: tuple[Shape, ...], base: Shape) -> Shape:
+def next_shape(builder: Builder, operator: Operator, shapes: tuple[Shape, ...], base: Shape) -> Shape:
     """Return a shape for the operand after those of ``shapes``. That of the first operand is close to ``base``."""
     rule = operand_rule(operator)
-    return rule.choose(draft.choices, shapes, draft.profile) if shapes else adapted(operator, rule.first(base))
+    return rule.choose(builder.choices, shapes, builder.profile) if shapes else adapted(operator, rule.first(base))
 
 
 def slots(operator: Operator, count: int) -> tuple[Argument, ...]:
@@ -213,14 +213,14 @@ def slots(operator: Operator, count: int) -> tuple[Argument, ...]:
     return (*first, *[last] * count) if last.variadic else operator.arguments
 
 
-def _fitting(draft: Draft, operator: Operator, argument: Argument, shapes: tuple[Shape, ...]) -> list[Operand]:
+def _fitting(builder: Builder, operator: Operator, argument: Argument, shapes: tuple[Shape, ...]) -> list[Operand]:
     """Return the existing values that fit this argument after operands of these shapes."""
     low, high = accepted_range(operator, argument)
     condition = argument.dtype == "bool"
-    margin = max(MARGIN, least_margin(draft.profile.dtype))
+    margin = max(MARGIN, least_margin(builder.profile.dtype))
     return [
         value
-        for value in draft.values
+        for value in builder.values
         if value.within(low, high, margin) and value.condition is condition and _fits(operator, shapes, value.shape)
     ]
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from refgrad.generation.application import apply_operator, fresh_leaf
 from refgrad.generation.backward_calls import completed
-from refgrad.generation.draft import Draft
+from refgrad.generation.builder import Builder
 from refgrad.generation.profile import (
     COUNTS,
     INTEGERS,
@@ -58,27 +58,27 @@ def random_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
 def generate(choices: Choices, profile: Profile) -> Scenario:
     """Return a scenario generated from these choices. Raises :class:`GenerationError` if they lead to none."""
     with np.errstate(all="ignore"):
-        draft = Draft(profile, base_shape(choices, profile), choices)
+        builder = Builder(profile, base_shape(choices, profile), choices)
         operators = weighted_operators(profile)
         joining = tuple(operator for operator in operators if len(operator.arguments) > 1) if profile.joining else ()
         for _ in range(choices.integer(*profile.length)):
             joins = joining and choices.boolean(profile.joining)
-            apply_operator(draft, choices.choice(joining if joins else operators))
-        _reach_least(draft, operators)
+            apply_operator(builder, choices.choice(joining if joins else operators))
+        _reach_least(builder, operators)
         if choices.boolean(profile.unused_leaves):
-            draft.add_leaf(fresh_leaf(choices, profile, operators[0], UNUSED, draft.base))
-        scenario = completed(draft)
+            builder.add_leaf(fresh_leaf(choices, profile, operators[0], UNUSED, builder.base))
+        scenario = completed(builder)
     if scenario is None:
         raise GenerationError("no result is a scalar that requires grad, nor can one be reduced to such")
     return scenario
 
 
-def _reach_least(draft: Draft, operators: tuple[Operator, ...]) -> None:
+def _reach_least(builder: Builder, operators: tuple[Operator, ...]) -> None:
     """Apply operators until there are as many results as the profile requires, and one of them requires grad."""
     for _ in range(COUNTS["attempts_at_a_graph"]):
-        if len(draft.results) >= draft.profile.length[0] and any(value.requires_grad for value in draft.results):
+        if len(builder.results) >= builder.profile.length[0] and any(value.requires_grad for value in builder.results):
             return
-        apply_operator(draft, draft.choices.choice(operators))
+        apply_operator(builder, builder.choices.choice(operators))
     raise GenerationError("the profile's operators could not be applied")
 
 
@@ -152,8 +152,8 @@ class GraphForm:
 @cache
 def small_graphs(leaves: int, operators: int, *, ordered: bool) -> tuple[Graph, ...]:
     """Return all different graphs in which every leaf, and every result but the last, is used."""
-    made = _extended((), leaves, operators, ordered=ordered)
-    return tuple(dict.fromkeys(_least(graph, leaves, ordered=ordered) for graph in made))
+    graphs = _extended((), leaves, operators, ordered=ordered)
+    return tuple(dict.fromkeys(_least(graph, leaves, ordered=ordered) for graph in graphs))
 
 
 def _extended(graph: Graph, leaves: int, operators: int, *, ordered: bool) -> Iterator[Graph]:
@@ -210,8 +210,8 @@ def small_graph_scenario(graph: Graph, operators: Mapping[Role, str], form: Grap
     names = [*"xy"[:leaves], *(f"a{number}" for number in range(1, len(graph) + 1))]
     numbers = np.array(NUMBERS["unequal_leaves" if form.vectors or form.nested else "equal_leaves"])
     entries = np.stack([numbers, NUMBERS["second_entries"]], axis=1) if form.vectors else numbers
-    given = zip(names[:leaves], entries, strict=False)
-    steps: list[Step] = [Leaf(name, Constant.of(np.array(each)), requires_grad=True) for name, each in given]
+    numbered = zip(names[:leaves], entries, strict=False)
+    steps: list[Step] = [Leaf(name, Constant.of(np.array(each)), requires_grad=True) for name, each in numbered]
     for name, (role, operands) in zip(names[leaves:], graph, strict=True):
         steps.append(Apply(name, operators[role], tuple(names[operand] for operand in operands)))
     backward = Backward(names[-1], Constant.of(np.array(NUMBERS["seed"])) if form.vectors else None)
@@ -251,11 +251,11 @@ class _Steps:
 
     def __init__(self, operators: Mapping[Role, str]) -> None:
         self.operators = operators
-        self.made: list[Apply] = []
+        self.applications: list[Apply] = []
 
     def apply(self, role: Role, *names: str) -> str:
-        self.made.append(Apply(f"a{len(self.made) + 1}", self.operators[role], names))
-        return self.made[-1].name
+        self.applications.append(Apply(f"a{len(self.applications) + 1}", self.operators[role], names))
+        return self.applications[-1].name
 
     def of(self, name: str) -> str:
         is_small = self.operators.get("smooth") in SMALL
@@ -263,8 +263,8 @@ class _Steps:
 
     @property
     def scenario(self) -> Scenario:
-        last = self.made[-1].name
-        return Scenario((LEAF, *self.made, Backward(last), Read("value", last), Read("grad", LEAF.name)))
+        last = self.applications[-1].name
+        return Scenario((LEAF, *self.applications, Backward(last), Read("value", last), Read("grad", LEAF.name)))
 
 
 def _fan_out(steps: _Steps, count: int) -> Scenario:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from refgrad.generation.application import random_array
-from refgrad.generation.draft import Draft, Memory, Operand
+from refgrad.generation.builder import Builder, Memory, Operand
 from refgrad.generation.profile import COUNTS, INTEGERS, MAGNITUDES, NUMBERS, PROBABILITIES, SHAPES, Choices, Profile
 from refgrad.operators.operator import Shape
 from refgrad.scenario import AttributeValue, Constant, Scenario, Slice, kinds
@@ -68,182 +68,182 @@ LARGEST: Final = MAGNITUDES["largest_in_lifecycle"]
 LOW, HIGH = NUMBERS["lifecycle_range"]
 
 
-def some_value(draft: Draft, values: Sequence[Operand] | None = None) -> Operand:
+def some_value(builder: Builder, values: Sequence[Operand] | None = None) -> Operand:
     """Return one of these values, or of all in scope. Late ones and touched ones are more likely."""
-    offered = draft.values if values is None else values
+    offered = builder.values if values is None else values
     touched = [value for value in offered if value.touched]
-    return draft.choices.choice([*offered[-3:], *offered[-3:], *offered, *touched, *touched])
+    return builder.choices.choice([*offered[-3:], *offered[-3:], *offered, *touched, *touched])
 
 
-def recorded_values(draft: Draft) -> list[Operand]:
+def recorded_values(builder: Builder) -> list[Operand]:
     """Return the values in scope that require grad."""
-    return [value for value in draft.values if value.requires_grad]
+    return [value for value in builder.values if value.requires_grad]
 
 
-def misuses(draft: Draft) -> bool:
+def misuses(builder: Builder) -> bool:
     """Return True, with the probability in the profile, to choose something that is likely to fail."""
-    return draft.choices.boolean(draft.profile.misuse)
+    return builder.choices.boolean(builder.profile.misuse)
 
 
-def some_usable(draft: Draft, usable: Sequence[Operand]) -> Operand:
+def some_usable(builder: Builder, usable: Sequence[Operand]) -> Operand:
     """Return one of these values, or rarely any other value, with which the step is likely to fail."""
-    return some_value(draft, None if misuses(draft) or not usable else usable)
+    return some_value(builder, None if misuses(builder) or not usable else usable)
 
 
-def new_name(draft: Draft, stem: str) -> str:
+def new_name(builder: Builder, stem: str) -> str:
     """Return an unused name. Tensors and hooks are numbered together."""
-    return f"{stem}{len(draft.leaves) + len(draft.results) + len(draft.hooks) + 1}"
+    return f"{stem}{len(builder.leaves) + len(builder.results) + len(builder.hooks) + 1}"
 
 
-def random_constant(draft: Draft, shape: Shape) -> Constant:
+def random_constant(builder: Builder, shape: Shape) -> Constant:
     """Return random numbers for a leaf or a seed."""
-    return Constant.of(random_array(draft.choices, LOW, HIGH, shape, draft.profile.dtype), draft.profile.dtype)
+    return Constant.of(random_array(builder.choices, LOW, HIGH, shape, builder.profile.dtype), builder.profile.dtype)
 
 
-def add_leaf(draft: Draft, *, requires_grad: bool) -> None:
+def add_leaf(builder: Builder, *, requires_grad: bool) -> None:
     """Add a leaf of the base shape, or sometimes a scalar."""
-    shape = draft.base if draft.choices.happens("base_shape") else ()
-    step = kinds.Leaf(new_name(draft, "x"), random_constant(draft, shape), requires_grad)
+    shape = builder.base if builder.choices.happens("base_shape") else ()
+    step = kinds.Leaf(new_name(builder, "x"), random_constant(builder, shape), requires_grad)
     value = Operand(shape, requires_grad, Memory(LOW, HIGH), is_leaf=True, differentiable=requires_grad)
-    draft.define(value, step)
+    builder.define(value, step)
 
 
-def add_another_leaf(draft: Draft) -> None:
+def add_another_leaf(builder: Builder) -> None:
     """Add a leaf that may require grad."""
-    add_leaf(draft, requires_grad=draft.choices.happens("recorded_leaf"))
+    add_leaf(builder, requires_grad=builder.choices.happens("recorded_leaf"))
 
 
-def add_result(draft: Draft, operator: str, operands: tuple[Operand, ...], shape: Shape, bound: float) -> None:
+def add_result(builder: Builder, operator: str, operands: tuple[Operand, ...], shape: Shape, bound: float) -> None:
     """Apply an operator whose result has this shape, and entries of a magnitude up to ``bound``."""
-    requires_grad = draft.records and any(operand.requires_grad for operand in operands)
-    step = kinds.Apply(new_name(draft, "a"), operator, tuple(operand.name for operand in operands))
-    draft.define(Operand(shape, requires_grad, Memory.up_to(bound)), step)
+    requires_grad = builder.records and any(operand.requires_grad for operand in operands)
+    step = kinds.Apply(new_name(builder, "a"), operator, tuple(operand.name for operand in operands))
+    builder.define(Operand(shape, requires_grad, Memory.up_to(bound)), step)
 
 
-def apply_unary(draft: Draft) -> None:
+def apply_unary(builder: Builder) -> None:
     """Apply an operator of one argument, if there is one whose result is not too large."""
-    operand = some_value(draft)
+    operand = some_value(builder)
     bounds = {name: bound(operand.memory.bound, math.prod(operand.shape)) for name, bound in UNARY.items()}
-    possible = [name for name, bound in bounds.items() if draft.profile.allows(name) and bound <= LARGEST]
+    possible = [name for name, bound in bounds.items() if builder.profile.allows(name) and bound <= LARGEST]
     if not possible:
         return
-    operator = draft.choices.choice(possible)
-    add_result(draft, operator, (operand,), () if operator in {"sum", "mean"} else operand.shape, bounds[operator])
+    operator = builder.choices.choice(possible)
+    add_result(builder, operator, (operand,), () if operator in {"sum", "mean"} else operand.shape, bounds[operator])
 
 
-def apply_binary(draft: Draft) -> None:
+def apply_binary(builder: Builder) -> None:
     """Apply an operator to two values, of which one may be a scalar, unless its result is too large."""
-    x, y = some_value(draft), some_value(draft)
-    offered = [operator for operator in BINARY if draft.profile.allows(operator)]
+    x, y = some_value(builder), some_value(builder)
+    offered = [operator for operator in BINARY if builder.profile.allows(operator)]
     if not offered:
         return
-    operator = draft.choices.choice(offered)
+    operator = builder.choices.choice(offered)
     bound = x.memory.bound * y.memory.bound if operator == "multiply" else x.memory.bound + y.memory.bound
     if bound <= LARGEST:
-        add_result(draft, operator, (x, y), max(x.shape, y.shape, key=len), bound)
+        add_result(builder, operator, (x, y), max(x.shape, y.shape, key=len), bound)
 
 
-def apply_matmul(draft: Draft) -> None:
+def apply_matmul(builder: Builder) -> None:
     """Multiply two vectors or two square matrices, unless the product is too large."""
-    shape = draft.base
-    fitting = [value for value in draft.values if value.shape == shape]
-    if not shape or not fitting or not draft.profile.allows("matmul"):
+    shape = builder.base
+    fitting = [value for value in builder.values if value.shape == shape]
+    if not shape or not fitting or not builder.profile.allows("matmul"):
         return
-    x, y = draft.choices.choice(fitting), draft.choices.choice(fitting)
+    x, y = builder.choices.choice(fitting), builder.choices.choice(fitting)
     bound = shape[-1] * x.memory.bound * y.memory.bound
     if bound <= LARGEST:
-        add_result(draft, "matmul", (x, y), shape if len(shape) > 1 else (), bound)
+        add_result(builder, "matmul", (x, y), shape if len(shape) > 1 else (), bound)
 
 
-def add_view(draft: Draft) -> None:
+def add_view(builder: Builder) -> None:
     """Reshape a value to its own shape, for which some engines return a view."""
-    x = some_value(draft)
-    if not draft.profile.allows("reshape"):
+    x = some_value(builder)
+    if not builder.profile.allows("reshape"):
         return
-    step = kinds.Apply(new_name(draft, "v"), "reshape", (x.name,), (("shape", x.shape),))
-    draft.define(Operand(x.shape, x.requires_grad and draft.records, x.memory), step)
+    step = kinds.Apply(new_name(builder, "v"), "reshape", (x.name,), (("shape", x.shape),))
+    builder.define(Operand(x.shape, x.requires_grad and builder.records, x.memory), step)
     x.memory.viewed = True
 
 
-def detach(draft: Draft) -> None:
+def detach(builder: Builder) -> None:
     """Detach a value."""
-    source = some_value(draft)
+    source = some_value(builder)
     source.touched = True
-    step = kinds.Detach(new_name(draft, "d"), source.name)
-    draft.define(Operand(source.shape, requires_grad=False, memory=source.memory), step)
+    step = kinds.Detach(new_name(builder, "d"), source.name)
+    builder.define(Operand(source.shape, requires_grad=False, memory=source.memory), step)
 
 
-def backward(draft: Draft) -> None:
+def backward(builder: Builder) -> None:
     """Run backward from a value that requires grad, or rarely from any value."""
-    backward_from(draft, some_usable(draft, recorded_values(draft)))
+    backward_from(builder, some_usable(builder, recorded_values(builder)))
 
 
-def backward_again(draft: Draft) -> None:
+def backward_again(builder: Builder) -> None:
     """Run backward from a value from which a backward started before, if there is one."""
-    started = [value for value in draft.values if value.started]
+    started = [value for value in builder.values if value.started]
     if started:
-        backward_from(draft, draft.choices.choice(started))
+        backward_from(builder, builder.choices.choice(started))
 
 
-def backward_from(draft: Draft, output: Operand) -> None:
+def backward_from(builder: Builder, output: Operand) -> None:
     """Run backward from this value, with or without a seed, and with or without ``retain_graph``."""
-    retain_graph = "retain_graph" in draft.profile.features and draft.choices.happens("retained_graph")
+    retain_graph = "retain_graph" in builder.profile.features and builder.choices.happens("retained_graph")
     output.started = output.touched = True
-    draft.steps.append(kinds.Backward(output.name, _seed(draft, output), retain_graph))
+    builder.steps.append(kinds.Backward(output.name, _seed(builder, output), retain_graph))
 
 
-def backward_from_loss(draft: Draft) -> None:
+def backward_from_loss(builder: Builder) -> None:
     """Reduce a value to a scalar and run backward from it."""
-    operand = some_value(draft, recorded_values(draft) or None)
-    offered = [operator for operator in ("sum", "sum", "mean") if draft.profile.allows(operator)]
+    operand = some_value(builder, recorded_values(builder) or None)
+    offered = [operator for operator in ("sum", "sum", "mean") if builder.profile.allows(operator)]
     if offered:
         bound = operand.memory.bound * math.prod(operand.shape)
-        add_result(draft, draft.choices.choice(offered), (operand,), (), bound)
-    recorded = offered and (draft.values[-1].requires_grad or misuses(draft))
-    backward_from(draft, draft.values[-1] if recorded else operand)
+        add_result(builder, builder.choices.choice(offered), (operand,), (), bound)
+    recorded = offered and (builder.values[-1].requires_grad or misuses(builder))
+    backward_from(builder, builder.values[-1] if recorded else operand)
 
 
-def record_gradient(draft: Draft) -> None:
+def record_gradient(builder: Builder) -> None:
     """Record a gradient of a result by a leaf."""
-    leaves = [value for value in draft.values if value.differentiable]
-    usable = [value for value in recorded_values(draft) if not value.is_leaf]
+    leaves = [value for value in builder.values if value.differentiable]
+    usable = [value for value in recorded_values(builder) if not value.is_leaf]
     if leaves and usable:
-        output, leaf = draft.choices.choice(usable[-COUNTS["latest_values"] :]), draft.choices.choice(leaves)
-        step = kinds.Grad(new_name(draft, "h"), output.name, leaf.name, _seed(draft, output))
-        draft.define(Operand(leaf.shape, requires_grad=True, memory=Memory.up_to(LARGEST, viewed=True)), step)
+        output, leaf = builder.choices.choice(usable[-COUNTS["latest_values"] :]), builder.choices.choice(leaves)
+        step = kinds.Grad(new_name(builder, "h"), output.name, leaf.name, _seed(builder, output))
+        builder.define(Operand(leaf.shape, requires_grad=True, memory=Memory.up_to(LARGEST, viewed=True)), step)
 
 
-def _seed(draft: Draft, output: Operand) -> Constant | None:
-    if not draft.profile.seeds:
+def _seed(builder: Builder, output: Operand) -> Constant | None:
+    if not builder.profile.seeds:
         return None
-    if misuses(draft) and draft.choices.happens("unfit_seed"):
+    if misuses(builder) and builder.choices.happens("unfit_seed"):
         unfit: Shape = () if output.shape == (2,) else (2,)
-        return random_constant(draft, unfit) if draft.choices.happens("fair_coin") else None
-    return random_constant(draft, output.shape) if output.shape or draft.choices.happens("seeded_scalar") else None
+        return random_constant(builder, unfit) if builder.choices.happens("fair_coin") else None
+    return random_constant(builder, output.shape) if output.shape or builder.choices.happens("seeded_scalar") else None
 
 
-def overwrite(draft: Draft) -> None:
+def overwrite(builder: Builder) -> None:
     """Overwrite a tensor that may change, or a part of it, with a value that fits; rarely, any tensor with any value.
 
     Memory that is viewed is not written to: the effect is unspecified, and PyTorch 2.13 crashes on some such writes.
     """
-    misused = misuses(draft)
-    fixed = [] if misused or not draft.records else [value for value in recorded_values(draft) if value.is_leaf]
-    targets = [value for value in draft.values if not value.memory.viewed and value not in fixed]
+    misused = misuses(builder)
+    fixed = [] if misused or not builder.records else [value for value in recorded_values(builder) if value.is_leaf]
+    targets = [value for value in builder.values if not value.memory.viewed and value not in fixed]
     if not targets:
         return
-    target = some_value(draft, targets)
-    index = _index(draft, target.shape)
+    target = some_value(builder, targets)
+    index = _index(builder, target.shape)
     fitting: set[Shape] = {(), target.shape} if index is None else {()}
-    operand = some_value(draft, [value for value in draft.values if misused or value.shape in fitting])
+    operand = some_value(builder, [value for value in builder.values if misused or value.shape in fitting])
     possible = [action for action in kinds.WRITES if _bound(action, target, operand) <= LARGEST]
     if not possible or operand.memory.bound > LARGEST:
         return
-    action = draft.choices.choice(possible)
-    draft.steps.append(kinds.Write(target.name, action, operand.name, index))
+    action = builder.choices.choice(possible)
+    builder.steps.append(kinds.Write(target.name, action, operand.name, index))
     target.touched = True
     target.memory.grow(_bound(action, target, operand))
-    if draft.records and operand.requires_grad:
+    if builder.records and operand.requires_grad:
         target.requires_grad, target.is_leaf = True, False
 
 
@@ -257,128 +257,128 @@ def _bound(action: kinds.Action, target: Operand, operand: Operand) -> float:
     return LARGEST + 1 if operand is target else operand.memory.bound
 
 
-def _index(draft: Draft, shape: Shape) -> Index | None:
+def _index(builder: Builder, shape: Shape) -> Index | None:
     """Return the index of a part of a tensor that has axes, if there are scalars, which fit any part, or None."""
-    offered = "in_place_at_index" in draft.profile.features and any(not value.shape for value in draft.values)
-    if not shape or not offered or draft.choices.happens("fair_coin"):
+    offered = "in_place_at_index" in builder.profile.features and any(not value.shape for value in builder.values)
+    if not shape or not offered or builder.choices.happens("fair_coin"):
         return None
     items: Sequence[AttributeValue] = (0, 1, Slice(None, 1), Slice(1, None))
-    return (draft.choices.choice(items),)
+    return (builder.choices.choice(items),)
 
 
-def add_hook(draft: Draft) -> None:
+def add_hook(builder: Builder) -> None:
     """Add a hook to a gradient, often to one that has a hook already, since the order of several matters."""
-    usable = recorded_values(draft)
-    hooked = [value for value in usable if value.name in draft.hooks.values()]
-    if hooked and draft.choices.happens("hooked_again"):
+    usable = recorded_values(builder)
+    hooked = [value for value in usable if value.name in builder.hooks.values()]
+    if hooked and builder.choices.happens("hooked_again"):
         usable = hooked
-    hook_into(draft, some_usable(draft, usable))
+    hook_into(builder, some_usable(builder, usable))
 
 
-def hook_into(draft: Draft, value: Operand) -> None:
+def hook_into(builder: Builder, value: Operand) -> None:
     """Add a hook to the gradient of a tensor, which observes or scales it."""
-    factor = draft.choices.choice([None, None, *NUMBERS["hook_factors"]])
-    hook = new_name(draft, "g")
-    draft.steps.append(kinds.Hook(hook, value.name, factor))
-    draft.hooks[hook] = value.name
+    factor = builder.choices.choice([None, None, *NUMBERS["hook_factors"]])
+    hook = new_name(builder, "g")
+    builder.steps.append(kinds.Hook(hook, value.name, factor))
+    builder.hooks[hook] = value.name
     value.touched = True
 
 
-def remove_hook(draft: Draft) -> None:
+def remove_hook(builder: Builder) -> None:
     """Remove a hook, which may have been removed already."""
-    if draft.hooks:
-        draft.steps.append(kinds.Unhook(draft.choices.choice([*draft.hooks])))
+    if builder.hooks:
+        builder.steps.append(kinds.Unhook(builder.choices.choice([*builder.hooks])))
 
 
-def change_hooks(draft: Draft) -> None:
+def change_hooks(builder: Builder) -> None:
     """Add hooks to one gradient and remove some of its hooks, in any order, then run backward."""
-    usable = recorded_values(draft)
+    usable = recorded_values(builder)
     if not usable:
         return
-    value = some_value(draft, usable)
-    for _ in range(draft.choices.integer(*INTEGERS["changes_of_hooks"])):
-        hooks = [hook for hook, tensor in draft.hooks.items() if tensor == value.name]
-        if hooks and draft.choices.happens("fair_coin"):
-            draft.steps.append(kinds.Unhook(draft.choices.choice(hooks)))
+    value = some_value(builder, usable)
+    for _ in range(builder.choices.integer(*INTEGERS["changes_of_hooks"])):
+        hooks = [hook for hook, tensor in builder.hooks.items() if tensor == value.name]
+        if hooks and builder.choices.happens("fair_coin"):
+            builder.steps.append(kinds.Unhook(builder.choices.choice(hooks)))
         else:
-            hook_into(draft, value)
-    backward_from(draft, value)
+            hook_into(builder, value)
+    backward_from(builder, value)
 
 
-def retain_grad(draft: Draft) -> None:
+def retain_grad(builder: Builder) -> None:
     """Retain the gradient of a result, or rarely of any value."""
-    value = some_usable(draft, [value for value in recorded_values(draft) if not value.is_leaf])
-    draft.steps.append(kinds.RetainGrad(value.name))
+    value = some_usable(builder, [value for value in recorded_values(builder) if not value.is_leaf])
+    builder.steps.append(kinds.RetainGrad(value.name))
     value.touched = True
 
 
-def enter_region(draft: Draft) -> None:
+def enter_region(builder: Builder) -> None:
     """Enter a region that records nothing, or, if the engine has them, one that records."""
     modes: list[kinds.Mode] = ["no_grad"]
-    if "enable_grad" in draft.profile.features:
+    if "enable_grad" in builder.profile.features:
         modes = ["no_grad", "no_grad", "enable_grad"]
-    _enter(draft, draft.choices.choice(modes))
+    _enter(builder, builder.choices.choice(modes))
 
 
-def _enter(draft: Draft, mode: kinds.Mode) -> None:
-    draft.steps.append(kinds.EnterMode(mode))
-    draft.regions.append(mode == "enable_grad")
+def _enter(builder: Builder, mode: kinds.Mode) -> None:
+    builder.steps.append(kinds.EnterMode(mode))
+    builder.regions.append(mode == "enable_grad")
 
 
-def leave_region(draft: Draft) -> None:
+def leave_region(builder: Builder) -> None:
     """Leave the innermost region, if there is one, perhaps by an error."""
-    if draft.regions:
-        draft.steps.append(kinds.LeaveMode(draft.choices.happens("left_by_error")))
-        draft.regions.pop()
+    if builder.regions:
+        builder.steps.append(kinds.LeaveMode(builder.choices.happens("left_by_error")))
+        builder.regions.pop()
 
 
-def update(draft: Draft) -> None:
+def update(builder: Builder) -> None:
     """Overwrite a tensor while nothing is recorded, as optimizers do."""
-    _enter(draft, "no_grad")
-    overwrite(draft)
-    leave_region(draft)
+    _enter(builder, "no_grad")
+    overwrite(builder)
+    leave_region(builder)
 
 
-def toggle_requires_grad(draft: Draft) -> None:
+def toggle_requires_grad(builder: Builder) -> None:
     """Change whether a leaf, or rarely any value, requires grad."""
-    leaves = [value for value in draft.values if value.is_leaf]
-    value = some_value(draft) if misuses(draft) else draft.choices.choice(leaves or draft.values)
+    leaves = [value for value in builder.values if value.is_leaf]
+    value = some_value(builder) if misuses(builder) else builder.choices.choice(leaves or builder.values)
     value.touched = True
     if value.requires_grad:
-        draft.steps.append(kinds.StopRequiringGrad(value.name))
+        builder.steps.append(kinds.StopRequiringGrad(value.name))
         value.requires_grad, value.differentiable = not value.is_leaf, False
     else:
-        draft.steps.append(kinds.RequireGrad(value.name))
+        builder.steps.append(kinds.RequireGrad(value.name))
         value.requires_grad = value.is_leaf = value.differentiable = True
 
 
-def delete(draft: Draft) -> None:
+def delete(builder: Builder) -> None:
     """Delete the name of a value, unless there are few values."""
-    if len(draft.values) > COUNTS["fewest_values"]:
-        value = some_value(draft)
-        draft.steps.append(kinds.DeleteName(value.name))
-        draft.values.remove(value)
+    if len(builder.values) > COUNTS["fewest_values"]:
+        value = some_value(builder)
+        builder.steps.append(kinds.DeleteName(value.name))
+        builder.values.remove(value)
 
 
-def zero_grad(draft: Draft) -> None:
+def zero_grad(builder: Builder) -> None:
     """Reset the gradient of a leaf, or rarely of any value."""
-    to_zeros = "zero_grad_to_zeros" in draft.profile.features and draft.choices.happens("reset_to_zeros")
-    leaves = [value for value in recorded_values(draft) if value.is_leaf]
-    draft.steps.append(kinds.ZeroGrad(some_usable(draft, leaves).name, to_zeros))
+    to_zeros = "zero_grad_to_zeros" in builder.profile.features and builder.choices.happens("reset_to_zeros")
+    leaves = [value for value in recorded_values(builder) if value.is_leaf]
+    builder.steps.append(kinds.ZeroGrad(some_usable(builder, leaves).name, to_zeros))
 
 
-def read(draft: Draft) -> None:
+def read(builder: Builder) -> None:
     """Read a gradient, a value or a flag."""
-    observed: tuple[kinds.Readable, ...] = ("grad", "grad", "value", *_flags(draft))
-    draft.steps.append(kinds.Read(draft.choices.choice(observed), some_value(draft).name))
+    observed: tuple[kinds.Readable, ...] = ("grad", "grad", "value", *_flags(builder))
+    builder.steps.append(kinds.Read(builder.choices.choice(observed), some_value(builder).name))
 
 
-def _flags(draft: Draft) -> list[kinds.Readable]:
+def _flags(builder: Builder) -> list[kinds.Readable]:
     flags: tuple[kinds.Readable, ...] = ("requires_grad", "is_leaf", "recorded")
-    return [what for what in flags if f"read_{what}" in draft.profile.features]
+    return [what for what in flags if f"read_{what}" in builder.profile.features]
 
 
-ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Draft], None]], ...]] = (
+ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Builder], None]], ...]] = (
     (frozenset(), 6, apply_unary),
     (frozenset(), 6, apply_binary),
     (frozenset({"arrays"}), 1, apply_matmul),
@@ -411,18 +411,18 @@ def lifecycle_scenario(seed: int, profile: Profile = LIFECYCLE) -> Scenario:
     In the end all regions are left, backward is often run once more, and everything is read that can be.
     """
     choices = Choices(seed)
-    draft = Draft(profile, () if profile.scalars_only else choices.choice(SHAPES["lifecycle"]), choices)
-    add_leaf(draft, requires_grad=True)
+    builder = Builder(profile, () if profile.scalars_only else choices.choice(SHAPES["lifecycle"]), choices)
+    add_leaf(builder, requires_grad=True)
     for _ in range(choices.integer(0, COUNTS["most_further_leaves"])):
-        add_leaf(draft, requires_grad=choices.happens("recorded_further_leaf"))
+        add_leaf(builder, requires_grad=choices.happens("recorded_further_leaf"))
     actions = [action for needed, weight, action in ACTIONS if needed <= profile.offered for _ in range(weight)]
     for _ in range(choices.integer(*profile.length)):
-        choices.choice(actions)(draft)
-    while draft.regions:
-        leave_region(draft)
-    if draft.choices.happens("last_backward"):
-        draft.choices.choice([backward_from_loss, backward, backward_again])(draft)
-    observed: tuple[kinds.Readable, ...] = ("grad", "value", *_flags(draft))
-    draft.steps += [kinds.Read(what, value.name) for value in draft.values for what in observed]
-    draft.steps += [kinds.Read("hook", hook) for hook in draft.hooks]
-    return draft.scenario
+        choices.choice(actions)(builder)
+    while builder.regions:
+        leave_region(builder)
+    if builder.choices.happens("last_backward"):
+        builder.choices.choice([backward_from_loss, backward, backward_again])(builder)
+    observed: tuple[kinds.Readable, ...] = ("grad", "value", *_flags(builder))
+    builder.steps += [kinds.Read(what, value.name) for value in builder.values for what in observed]
+    builder.steps += [kinds.Read("hook", hook) for hook in builder.hooks]
+    return builder.scenario

@@ -59,8 +59,8 @@ def chosen(choices: Choices, patterns: tuple[str, ...], shapes: tuple[Shape, ...
         if letter.isdigit():
             lengths.append(int(letter))
         else:
-            given = () if letter == ANY else (choices.choice(profile.dimensions),)
-            lengths.extend(bindings.setdefault(letter, given))
+            default = () if letter == ANY else (choices.choice(profile.dimensions),)
+            lengths.extend(bindings.setdefault(letter, default))
     return tuple(lengths)
 
 

@@ -54,7 +54,7 @@ def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
     ``fails`` will probably be called with next. Exceptions of ``make`` and ``fails`` propagate.
     """
     seeds = [scenario_seed(number, seed, key) for number in range(max_examples)]
-    for examples, (number, scenario) in enumerate(_made(make, seeds, prepare), 1):
+    for examples, (number, scenario) in enumerate(_scenarios(make, seeds, prepare), 1):
         if fails(scenario):
             return FirstFailure(examples, Counterexample(number, scenario, shrink(scenario, fails, shrink_limit)))
     return FirstFailure(len(seeds), None)
@@ -65,7 +65,7 @@ def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
 
 
-def _made(
+def _scenarios(
     make: Callable[[int], Scenario], seeds: Sequence[int], prepare: Callable[[Sequence[Scenario]], object] | None
 ) -> Iterator[tuple[int, Scenario]]:
     """Yield the seeds with their scenarios, prepared in batches up to the first that cannot be generated."""

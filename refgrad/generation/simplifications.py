@@ -192,7 +192,7 @@ def without_one_change(current: Evaluated) -> Iterator[Steps]:
                 waiting.append(at)
             case LeaveMode(by_error):
                 both = {waiting.pop(), at}
-                yield [other for place, other in enumerate(steps) if place not in both]
+                yield [other for index, other in enumerate(steps) if index not in both]
                 if by_error:
                     yield spliced(steps, at, LeaveMode())
             case Detach(_, source):
@@ -284,10 +284,10 @@ def simpler_constants(constant: Constant) -> Iterator[Constant]:
     counting = np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
     for simpler in (np.ones_like(array), counting, np.copysign(counting, array), np.round(array), np.trunc(array)):
         yield Constant.of(simpler, constant.dtype)
-    for place in range(array.size if array.size <= FEW else 0):
-        for number in (1.0, 2.0, 0.5, np.round(array.flat[place]), np.round(array.flat[place], 1)):
+    for index in range(array.size if array.size <= FEW else 0):
+        for number in (1.0, 2.0, 0.5, np.round(array.flat[index]), np.round(array.flat[index], 1)):
             changed = array.copy()
-            changed.flat[place] = number
+            changed.flat[index] = number
             yield Constant.of(changed, constant.dtype)
     yield Constant.of(np.round(array, 1), constant.dtype)
 

@@ -8,11 +8,11 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Lacks, Uncoupled, Unsent, Written
+from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Inconsistent, Lacks, UnexpectedGradient, Written
 from refgrad.generation import Profile, operator_scenario
 from refgrad.grading.checks.check import Check, regressions
 from refgrad.grading.journal import SharedVerdicts
-from refgrad.grading.judging.verdict import Finding, Outcome, Shown, Statements, Verdict, members
+from refgrad.grading.judging.verdict import Case, Finding, Outcome, Statements, Verdict, members
 from refgrad.grading.reliance import Reliance
 from refgrad.grading.search import CheckSearch, Demonstration, Make
 from refgrad.grading.settings import Settings
@@ -91,34 +91,34 @@ class Bench:
         make: Make,
         examples: int,
         *,
-        given: Iterable[Scenario] = (),
+        fixed: Iterable[Scenario] = (),
         cause: str = "",
         variant: str = "",
     ) -> Verdict:
-        """Try the regressions of a check and the given scenarios, then scenarios that are drawn from seeds.
+        """Try the regressions of a check and the ``fixed`` scenarios, then scenarios that are drawn from seeds.
 
         The verdict shows the smallest scenario that fails. ``cause`` is the id of the check because of which these
         scenarios leave something out, and ``variant`` names a further search of the same check, which does not try
         regressions.
         """
         known = () if variant else self._known(check)
-        return CheckSearch(self, check, make, examples, variant, cause).run(dict.fromkeys((*known, *given)))
+        return CheckSearch(self, check, make, examples, variant, cause).run(dict.fromkeys((*known, *fixed)))
 
     def _known(self, check: Check) -> Iterator[Scenario]:
         """Yield the regressions of a check that the engine can run, in the form in which the check tries them."""
         met = (check.met(each, self) for each in regressions(check.id) if self.reliance.runnable(each))
         return (scenario for scenario in met if scenario is not None and self.reliance.runnable(scenario))
 
-    def shown(self, check: Check, worst: Demonstration, *others: Demonstration, **fields: Any) -> Verdict:
+    def verdict_of(self, check: Check, worst: Demonstration, *others: Demonstration, **fields: Any) -> Verdict:
         """Return the verdict that one or several scenarios show, the worst first."""
-        return self._verdict(check, self._shown(worst), further=tuple(map(self._shown, others)), **fields)
+        return self._verdict(check, self._case(worst), further=tuple(map(self._case, others)), **fields)
 
-    def _shown(self, demonstration: Demonstration) -> Shown:
+    def _case(self, demonstration: Demonstration) -> Case:
         scenario, finding, evidence = demonstration.scenario, demonstration.finding, demonstration.evidence
         sometimes = isinstance(finding.fact, Died) and demonstration.seen < demonstration.runs
         program = printed_again_and_again(scenario, self.engine) if sometimes else None
         statements = statements_of(scenario, self.engine.adapter, self.engine.spelling, evidence)
-        return Shown(
+        return Case(
             verdict=finding.outcome,
             message=demonstration.message,
             scenario=scenario.text,
@@ -138,18 +138,18 @@ class Bench:
     def verdict(self, check: Check, outcome: Outcome, fact: Fact | None = None, **fields: Any) -> Verdict:
         """Return a verdict without a scenario that shows it."""
         evidence = None if fact is None else Evidence(fact)
-        shown = Shown(verdict=outcome, message="" if evidence is None else evidence.message(), evidence=evidence)
-        return self._verdict(check, shown, **fields | ({"cause": fact.cause} if isinstance(fact, Blocked) else {}))
+        case = Case(verdict=outcome, message="" if evidence is None else evidence.message(), evidence=evidence)
+        return self._verdict(check, case, **fields | ({"cause": fact.cause} if isinstance(fact, Blocked) else {}))
 
-    def _verdict(self, check: Check, shown: Shown, **fields: Any) -> Verdict:
-        mild = Finding(shown.verdict, None if shown.evidence is None else shown.evidence.fact).is_mild
+    def _verdict(self, check: Check, case: Case, **fields: Any) -> Verdict:
+        mild = Finding(case.verdict, None if case.evidence is None else case.evidence.fact).is_mild
         return Verdict(
             id=check.id,
             chapter=check.chapter,
             operator=check.operator_name,
             level="SHOULD" if mild and check.level == "MUST" else check.level,
             statement=check.statement,
-            **members(shown),
+            **members(case),
             **fields,
         )
 
@@ -169,8 +169,8 @@ def statements_of(scenario: Scenario, adapter: AnyAdapter, spell: Spell, evidenc
             return tuple(chain.from_iterable(program_of(scenario, adapter, spell).groups[: step or None]))
         case Absent(error=Raised()):
             step = fact.after_step
-        case Uncoupled():
+        case Inconsistent():
             reads = [Read("grad", each.name) for each in fact.direction]
-        case Unsent():
+        case UnexpectedGradient():
             reads = [Read("grad", fact.leaf)]
     return displayed(scenario, adapter, spell, step, reads, watch_seeds=isinstance(fact, Written))

@@ -86,7 +86,7 @@ class CheckSearch:
     outcomes: Counter[Outcome] = field(default_factory=Counter, init=False)
     findings_by_outcome: dict[Outcome, Finding] = field(default_factory=dict, init=False)
     failed: dict[Scenario, Finding] = field(default_factory=dict, init=False)
-    excused: int = field(default=0, init=False)
+    explained: int = field(default=0, init=False)
     refused: int = field(default=0, init=False)
     endings: int = field(default=0, init=False)
 
@@ -121,7 +121,7 @@ class CheckSearch:
         return self._decided(tried)
 
     def _failed(self, demonstrations: Sequence[Demonstration], tried: int) -> Verdict:
-        return self.bench.shown(self.check, *demonstrations, examples=tried, cause=self.cause)
+        return self.bench.verdict_of(self.check, *demonstrations, examples=tried, cause=self.cause)
 
     def _decided(self, tried: int) -> Verdict:
         return self.bench.verdict(self.check, self.outcome, self.fact, examples=tried, cause=self.cause)
@@ -182,7 +182,7 @@ class CheckSearch:
         if self.check.operator_name not in {"", *scenario.operators}:  # not a fault of the operator, which is absent
             return False
         if self.check.explains(scenario, finding, self.bench):
-            self.excused += 1
+            self.explained += 1
             return False
         if not self.check.reports(scenario, finding, self.bench):
             return False
@@ -244,7 +244,7 @@ class CheckSearch:
     @property
     def decided(self) -> int:
         """Number of scenarios that were right, or whose failure a known inaccuracy of an operator explains."""
-        return self.outcomes["passed"] + self.outcomes["convention"] + self.excused
+        return self.outcomes["passed"] + self.outcomes["convention"] + self.explained
 
     @property
     def is_decided(self) -> bool:

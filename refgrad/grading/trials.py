@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from refgrad.documents import parsed_toml
-from refgrad.generation import corner_scenarios
+from refgrad.generation import fixed_cases
 from refgrad.grading.checks.isolation import without_seeds
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Finding
@@ -230,7 +230,7 @@ def _of_each_kind(operator: Operator, kinds: Collection[str], engine: Engine) ->
 
 def small_fixed_cases(operator: Operator, kinds: Collection[str], engine: Engine) -> Iterator[Scenario]:
     """Yield the small fixed cases of an operator that have no other kinds of arrays."""
-    for seeded in corner_scenarios(operator.name, most=TRIALS["fixed_cases"]):
+    for seeded in fixed_cases(operator.name, most=TRIALS["fixed_cases"]):
         scenario = _fitting(seeded, engine)
         small = sum(leaf.value.size for leaf in scenario.leaves) <= TRIALS["largest"]
         offered = required_features(scenario) <= engine.adapter.features

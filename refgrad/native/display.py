@@ -40,18 +40,18 @@ def displayed(  # noqa: PLR0913 (each is a part of what is shown)
     last = steps[-1]
     entered = sum(isinstance(each, kinds.EnterMode) - isinstance(each, kinds.LeaveMode) for each in steps)
     part = Scenario((*steps, *(kinds.LeaveMode() for _ in range(entered))))
-    shown = tuple(reads) or ((last,) if isinstance(last, Read) else ())
+    reads = tuple(reads) or ((last,) if isinstance(last, Read) else ())
 
     if isinstance(adapter, TapeAdapter):
         tape = TapeWriter(part, adapter, lambda each, _: spell(each, scenario), nests=True, watch_seeds=watch_seeds)
-        return tuple(_on_tape(tape, len(steps), shown))
+        return tuple(_on_tape(tape, len(steps), reads))
     # all gradients are bound where a target cannot be left out
-    read = frozenset(each.name for each in shown if each.what == "grad") if adapter.syntax.unread else None
+    read = frozenset(each.name for each in reads if each.what == "grad") if adapter.syntax.unread else None
     display = _Display(part, adapter, lambda each, _: spell(each, scenario), nests=True, read=read)
-    return tuple(display.program(shown))
+    return tuple(display.program(reads))
 
 
-def _on_tape(writer: TapeWriter, end: int, shown: Sequence[Read]) -> Iterator[Statement]:
+def _on_tape(writer: TapeWriter, end: int, reads: Sequence[Read]) -> Iterator[Statement]:
     """Yield the statements of all steps but reads. Errors that must be raised on the way are caught.
 
     What is shown stands after ``end`` steps, before regions are left that the last of these is in.
@@ -59,20 +59,20 @@ def _on_tape(writer: TapeWriter, end: int, shown: Sequence[Read]) -> Iterator[St
     steps = writer.scenario.steps
     failing = failing_steps(writer.scenario, writer.adapter.policy)
     for at, step in enumerate(steps[:end]):
-        if isinstance(step, Read) or _is_only_pushed(step, writer.scenario, shown):
+        if isinstance(step, Read) or _is_only_pushed(step, writer.scenario, reads):
             continue
         group = tuple(writer.step(step))
         if at < end - 1:
             group = tuple(each for each in group if not isinstance(each, Show))
         yield from (statements.Attempt(group),) if at in failing else group
-    yield from map(writer.look, shown)
+    yield from map(writer.show, reads)
     for step in steps[end:]:
         yield from writer.step(step)
 
 
-def _is_only_pushed(step: Step, scenario: Scenario, shown: Sequence[Read]) -> bool:
+def _is_only_pushed(step: Step, scenario: Scenario, reads: Sequence[Read]) -> bool:
     """Return True if a result is only the output of functions along which tangents are pushed."""
-    if not isinstance(step, Apply) or any(each.name == step.name for each in shown):
+    if not isinstance(step, Apply) or any(each.name == step.name for each in reads):
         return False
     users = [each for each in scenario.steps if step.name in each.uses and not isinstance(each, Read)]
     return bool(users) and all(isinstance(each, Jvp) for each in users)
@@ -95,36 +95,36 @@ class _Display(FunctionalWriter):
     direct: dict[str, Call] = field(default_factory=dict)
     """Gradients that are shown where they are computed, and bound to no variable."""
 
-    def program(self, shown: Sequence[Read]) -> Iterator[Statement]:
+    def program(self, reads: Sequence[Read]) -> Iterator[Statement]:
         """Yield the statements of the steps that the shown results need, or the last step if nothing is shown."""
-        kept, self.shows = self.kept(shown), bool(shown)
-        walks = [step.output for step in kept if isinstance(step, Backward)]
-        self.repeated = frozenset(output for output in walks if walks.count(output) > 1)
-        if self.adapter.display_leaf is not None and len(walks) == 1 and len(shown) <= 1 and self.first_order:
-            leaves = [each.name for each in shown] or relevant_leaves(self.scenario, walks[0])
+        kept, self.shows = self.kept(reads), bool(reads)
+        outputs = [step.output for step in kept if isinstance(step, Backward)]
+        self.repeated = frozenset(output for output in outputs if outputs.count(output) > 1)
+        if self.adapter.display_leaf is not None and len(outputs) == 1 and len(reads) <= 1 and self.first_order:
+            leaves = [each.name for each in reads] or relevant_leaves(self.scenario, outputs[0])
             self.carrying = leaves[0]
         for step in kept:
-            made = list(self.step(step))
-            yield from (*self.hoisted, *made)
+            group = list(self.step(step))
+            yield from (*self.hoisted, *group)
             self.hoisted.clear()
-        for each in shown:
+        for each in reads:
             yield from FunctionalWriter.step(self, each)
 
-    def kept(self, shown: Sequence[Read]) -> list[Step]:
+    def kept(self, reads: Sequence[Read]) -> list[Step]:
         """Return the steps that are needed, in order."""
         steps = self.scenario.steps
-        walks = self.walks(shown)
+        backwards = self.backwards(reads)
         last = steps[-1]
-        targets = [each.name for each in shown if each.what == "value"]
-        if not shown and isinstance(last, Leaf | Apply | Grad | Jvp):
+        targets = [each.name for each in reads if each.what == "value"]
+        if not reads and isinstance(last, Leaf | Apply | Grad | Jvp):
             targets.append(last.name)
-        names = set[str]().union(*(self.free(walk.output) for walk in walks), *map(self.computed, targets))
-        read = {each.name for each in shown if each.what == "grad"}
+        names = set[str]().union(*(self.free(backward.output) for backward in backwards), *map(self.computed, targets))
+        read = {each.name for each in reads if each.what == "grad"}
         return [
             step
             for step in steps
             if (isinstance(step, Leaf | Apply | Grad | Jvp) and step.name in names)
-            or (isinstance(step, Backward) and step in walks)
+            or (isinstance(step, Backward) and step in backwards)
             or (isinstance(step, ZeroGrad) and step.name in read)
         ]
 
@@ -148,15 +148,15 @@ class _Display(FunctionalWriter):
             return Show(f"gradient of {name}", self.direct[name])
         return FunctionalWriter.gradient(self, name)
 
-    def walks(self, shown: Sequence[Read]) -> list[Backward]:
+    def backwards(self, reads: Sequence[Read]) -> list[Backward]:
         """Return the backwards that reach the leaves that are read, with all others from the same outputs."""
-        walks = [step for step in self.scenario.steps if isinstance(step, Backward)]
+        backwards = [step for step in self.scenario.steps if isinstance(step, Backward)]
         last = self.scenario.steps[-1]
-        read = {each.name for each in shown if each.what == "grad"}
-        outputs = {walk.output for walk in walks if read.intersection(relevant_leaves(self.scenario, walk.output))}
-        if not shown and isinstance(last, Backward):
+        read = {each.name for each in reads if each.what == "grad"}
+        outputs = {each.output for each in backwards if read.intersection(relevant_leaves(self.scenario, each.output))}
+        if not reads and isinstance(last, Backward):
             outputs.add(last.output)
-        return [walk for walk in walks if walk.output in outputs]
+        return [backward for backward in backwards if backward.output in outputs]
 
     def computed(self, name: str) -> set[str]:
         """Return the names that the computation of a result binds outside of functions."""
@@ -210,19 +210,19 @@ class _Display(FunctionalWriter):
             return self.functions[key], []
         name = self.fresh(f"program_{output}")
         before, self.outer = self.outer, self.outer | set(leaves)
-        made = self.function(name, leaves, output)
+        function = self.function(name, leaves, output)
         self.outer = before
         if (self.free(output) - set(leaves)) & before:
-            return name, [made]
+            return name, [function]
         self.functions[key] = name
-        self.hoisted.append(made)
+        self.hoisted.append(function)
         return name, []
 
     def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
-        function, made = self.differentiated(output, leaves)
+        function, definition = self.differentiated(output, leaves)
         pullback = self.fresh(f"pullback_of_{output}")
         unread = self.adapter.syntax.unread or self.fresh(f"output_{output}")
-        return pullback, [*made, calls.vjp(self.adapter, function, Names(leaves), (unread, pullback))]
+        return pullback, [*definition, calls.vjp(self.adapter, function, Names(leaves), (unread, pullback))]
 
     def recorded(self, step: Grad) -> Iterator[Statement]:
         if self.template(step) is None:
@@ -254,20 +254,20 @@ class _Display(FunctionalWriter):
             return
         template = self.template(step)
         assert template is not None
-        function, made = self.differentiated(step.output, leaves)
-        yield from made
+        function, definition = self.differentiated(step.output, leaves)
+        yield from definition
         one, placed = self.is_one(step), "{at}" in template
-        given = [leaf for leaf in leaves if leaf in targets] or leaves if one and placed else leaves
-        places = tuple(leaves.index(leaf) for leaf in given)
+        selected = [leaf for leaf in leaves if leaf in targets] or leaves if one and placed else leaves
+        positions = tuple(leaves.index(leaf) for leaf in selected)
         fields: dict[str, Argument] = {"function": Name(function), "primals": Names(leaves), "seed": self.seed(step)}
-        fields["at"] = Value(places if len(places) > 1 else places[0])
-        names = tuple(targets.get(leaf, "_") for leaf in given) if targets else ()
+        fields["at"] = Value(positions if len(positions) > 1 else positions[0])
+        names = tuple(targets.get(leaf, "_") for leaf in selected) if targets else ()
         gradient = call(template, **fields)
         if "{seed}" not in template and not one:
             pullback = self.fresh(f"pullback_of_{step.output}")
             yield replace(gradient, targets=(pullback, "_"), unpack=True)
             gradient = Call("{pullback}({seed})", {"pullback": Name(pullback), "seed": self.seed(step)})
-        yield replace(gradient, targets=names, unpack=bool(names) and (len(places) > 1 or not placed))
+        yield replace(gradient, targets=names, unpack=bool(names) and (len(positions) > 1 or not placed))
 
     def inlined(self, step: Backward | Grad, targets: Mapping[str, str]) -> Iterator[Statement]:
         """Yield the computation of an output, and gradients of it."""
@@ -283,11 +283,11 @@ class _Display(FunctionalWriter):
         for leaf, target in targets.items():
             fields: dict[str, Argument] = {"output": Name(step.output), "leaf": Name(leaf), "tape": Name(tape)}
             fields["seed"] = self.seed(step)
-            made = replace(call(template, **fields), targets=(target,) if target else ())
+            gradient = replace(call(template, **fields), targets=(target,) if target else ())
             if self.carrying and self.shows:
-                self.direct[leaf] = made
+                self.direct[leaf] = gradient
             else:
-                yield made
+                yield gradient
 
     def computation(self, step: Backward | Grad, leaves: Collection[str], tape: str) -> Iterator[Statement]:
         """Yield the statements that compute an output, in the region that records them if there is one."""
@@ -308,7 +308,7 @@ def failing_steps(scenario: Scenario, policy: object) -> frozenset[int]:
     """Return the indices of steps that must fail and are not the last: the program continues after them."""
     last = max((at for at, step in enumerate(scenario.steps) if not isinstance(step, kinds.LeaveMode)), default=0)
     predictions = predict(scenario, policy)  # type: ignore[arg-type]
-    return frozenset(at for at, due in enumerate(predictions) if isinstance(due, Fails) and at < last)
+    return frozenset(at for at, prediction in enumerate(predictions) if isinstance(prediction, Fails) and at < last)
 
 
 def program_lines(program: Iterable[Statement], language: Language) -> list[str]:

@@ -17,10 +17,10 @@ from refgrad.native.adapter import AnyAdapter, find_adapter, spellings
 from refgrad.native.adapter.registry import is_reference_engine
 from refgrad.native.adapter.spelling import chosen
 from refgrad.native.display import failing_steps, program_lines
-from refgrad.native.observation import REFUSAL, Array, Ending, Observation, Raised
+from refgrad.native.observation import UNSUPPORTED, Array, Ending, Observation, Raised
 from refgrad.native.process import Limits
 from refgrad.native.program import Program, program_of
-from refgrad.native.runner import LocalRunner, ProcessRunner, Runner, Shown
+from refgrad.native.runner import LocalRunner, ProcessRunner, ProgramResult, Runner
 from refgrad.native.runners.python_runner import Session
 from refgrad.native.statements import Attempt, Call, call_wire
 from refgrad.operators import Operator
@@ -114,24 +114,23 @@ class Engine:
 
     def run(self, program: Program) -> tuple[Observation, ...]:
         """Run a program and return the observations of its steps; that of a step in which the runner ended says how."""
-        (shown,) = self.runner.run([program])
-        return self.read(program, shown)
+        return self.read(program, self.runner.run([program])[0])
 
-    def read(self, program: Program, shown: Shown) -> tuple[Observation, ...]:
+    def read(self, program: Program, result: ProgramResult) -> tuple[Observation, ...]:
         """Return the observations of a program, with errors marked that mean unsupported according to the adapter."""
-        if isinstance(shown, Ending):
+        if isinstance(result, Ending):
             seen = [Observation() for _ in program.groups]
             if seen:
-                seen[min(max(shown.step, 1), len(seen)) - 1] = Observation(ending=shown)
+                seen[min(max(result.step, 1), len(seen)) - 1] = Observation(ending=result)
             return tuple(seen)
         if not self.adapter.refusals:
-            return shown
-        return tuple(each if each.error is None else replace(each, error=self.told(each.error)) for each in shown)
+            return result
+        return tuple(each if each.error is None else replace(each, error=self.marked(each.error)) for each in result)
 
-    def told(self, error: Raised) -> Raised:
+    def marked(self, error: Raised) -> Raised:
         """Return an error, marked as unsupported if the adapter declares it so."""
-        refused = not error.is_refusal and self.adapter.refuses(error.text)
-        return replace(error, bases=(*error.bases, REFUSAL)) if refused else error
+        refused = not error.is_unsupported and self.adapter.refuses(error.text)
+        return replace(error, bases=(*error.bases, UNSUPPORTED)) if refused else error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +161,9 @@ def start(adapter: AnyAdapter | str, python: str | None = None) -> Engine:
     ``adapter`` is an adapter or what `find_adapter` takes: the name of an engine, a path that ends in .toml, or
     ``module:object``. Raise AdapterError if there is no such adapter, and EngineStartError if the engine cannot start.
     """
-    found = find_adapter(adapter) if isinstance(adapter, str) else adapter
-    here = python is None and found.runs_here
-    return launch(found, Isolation(in_process=here, python=python or sys.executable))
+    adapter = find_adapter(adapter) if isinstance(adapter, str) else adapter
+    here = python is None and adapter.runs_here
+    return launch(adapter, Isolation(in_process=here, python=python or sys.executable))
 
 
 def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple[Observation, ...]:
@@ -176,14 +175,14 @@ def observe(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> tuple
     known = engine.fatal.get(scenario.id) if engine.fatal else None
     if known is not None:
         return known
-    shown = engine.prepared.pop((scenario, seeds), None) if engine.prepared else None
-    if shown is None:
+    result = engine.prepared.pop((scenario, seeds), None) if engine.prepared else None
+    if result is None:
         if engine.watch is not None and isinstance(engine.runner, LocalRunner):
             engine.runner.watch = engine.watch(scenario)
         engine.runner.hurried = bool(engine.hung) and engine.hangs(scenario.operators)
-        shown = engine.run(engine.program(scenario, watch_seeds=seeds))
+        result = engine.run(engine.program(scenario, watch_seeds=seeds))
         engine.runner.hurried = False
-    seen = tuple(map(_completed, scenario.steps, shown))
+    seen = tuple(map(_completed, scenario.steps, result))
     for step, each in zip(scenario.steps, seen, strict=True):
         if each.ending is not None:
             engine.fatal[scenario.id] = seen
@@ -241,8 +240,8 @@ def _change(array: Array, before: Array) -> str:
     if np.array_equal(array, before, equal_nan=True):
         return ""
     entry = np.argwhere((array != before) & ~((array != array) & (before != before)))[0]  # noqa: PLR0124 (NaN)
-    place = tuple(map(int, entry))
-    return f"entry {place}: {array[place]}, and was {before[place]}"
+    index = tuple(map(int, entry))
+    return f"entry {index}: {array[index]}, and was {before[index]}"
 
 
 def reproduce(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> str:

@@ -87,14 +87,14 @@ class Library:
 
     def leaf(self, array: str, scalar: str = "None", *, requires_grad: bool = True) -> str:
         """Return the expression of a tensor made of ``array`` or ``scalar``, expressions of the same number."""
-        made = calls.tensor(
+        tensor = calls.tensor(
             self.engine.adapter,
             array=Expression(array),
             scalar=Expression(scalar),
             dtype=DTYPE,
             requires_grad=requires_grad,
         )
-        return LANGUAGE.called(made)
+        return LANGUAGE.called(tensor)
 
     def template(self, name: str, /, **fields: str) -> str:
         """Return the code of a template of the adapter, which must have it, with its fields filled with expressions."""
@@ -134,7 +134,7 @@ class Library:
         """Expression of the seed 1 of a functional engine, for a scalar output."""
         return self.seed("np.array(1.0)", self.engine.adapter.dtype)
 
-    def run(self, text: str, *given: int | tuple[float, ...], after: str = "", timed: bool = True) -> list[Observation]:
+    def run(self, text: str, *sizes: int | tuple[float, ...], after: str = "", timed: bool = True) -> list[Observation]:
         """Run code that defines a function ``attempt``, and call it with each size or tuple of arguments, or once.
 
         The observation of each call is returned. If it is ``timed``, it has the processor time that the call took after
@@ -142,13 +142,13 @@ class Library:
 
         Raises RaisedError if the engine raises an exception, and EndingError if its runner ends.
         """
-        looks = []
-        for size in given or ((),):
+        attempts = []
+        for size in sizes or ((),):
             arguments = Value(size if isinstance(size, tuple) else (size,))
             attempt = Call("{attempt}(*{arguments})", {"attempt": Name("attempt"), "arguments": arguments})
-            looks.append((Show("attempt", attempt, "data", timed=timed),))
+            attempts.append((Show("attempt", attempt, "data", timed=timed),))
         around = None if self.tape is None else calls.optional(self.tape.enable_grad)
-        seen = self.engine.run(Program(((Code(text),), *looks, (Code(after),)), around))
+        seen = self.engine.run(Program(((Code(text),), *attempts, (Code(after),)), around))
         for each in seen:
             if each.ending is not None:
                 raise EndingError(each.ending)
@@ -156,7 +156,7 @@ class Library:
                 raise RaisedError(each.error)
         return list(seen[1:-1])
 
-    def shown(self, *parts: str) -> str:
+    def program(self, *parts: str) -> str:
         """Return code as a program that runs without refgrad."""
         return LANGUAGE.whole(self.engine.adapter.setup, "\n".join(parts).strip())
 

@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 EXHAUSTION: Final = frozenset({"MemoryError", "RecursionError"})
 """Classes of errors that mean that memory or the stack was used up."""
 
-REFUSAL: Final = "NotImplementedError"
+UNSUPPORTED: Final = "NotImplementedError"
 """Class of errors that mean that something is not supported."""
 
 
@@ -56,9 +56,9 @@ class Raised:
         return not EXHAUSTION.isdisjoint(self.bases)
 
     @property
-    def is_refusal(self) -> bool:
+    def is_unsupported(self) -> bool:
         """Return True if it means not implemented: by its class or, as in PyTorch, by the end of its message."""
-        return REFUSAL in self.bases or self.message.rstrip(".").endswith("is not implemented")
+        return UNSUPPORTED in self.bases or self.message.rstrip(".").endswith("is not implemented")
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,11 +240,11 @@ class RunnerProcess:
             if mark != marked:
                 marked, deadline = mark, min(last, now + seconds) if mark else last
                 used, waited = self.processor_time()
-            late = min(self.processor_time()[1] - waited, MOST_WAITED * seconds) if now >= deadline else 0.0
-            if now >= deadline + late:
+            extra = min(self.processor_time()[1] - waited, MOST_WAITED * seconds) if now >= deadline else 0.0
+            if now >= deadline + extra:
                 how = "busy" if self.processor_time()[0] - used > BUSY * seconds else "waiting"
                 raise self._end_of_program("hung", f"gave no answer within {seconds:g} s, and was {how}")
-            if not self._read(wait=min(1.0, seconds / 4, max(deadline + late - now, 0.001))):
+            if not self._read(wait=min(1.0, seconds / 4, max(deadline + extra - now, 0.001))):
                 raise self._ended()
             if len(self._pending) > LONGEST_LINE:
                 raise self._end("crashed", "flooded the pipe of answers")

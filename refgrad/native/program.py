@@ -83,23 +83,23 @@ class Writer:
         self.taken.add(name)
         return name
 
-    def made(self, step: Leaf | Apply) -> Iterator[Statement]:
-        """Yield the statements that make a leaf or a result. A result that can be nested waits for its only use."""
+    def definition(self, step: Leaf | Apply) -> Iterator[Statement]:
+        """Yield the statements that define a leaf or a result. A result that can be nested waits for its only use."""
         if isinstance(step, Leaf):
             yield calls.tensor_of(self.adapter, step.value, step.name, requires_grad=step.requires_grad)
             return
-        made = calls.application(step, self.spell(step, self.scenario))
+        application = calls.application(step, self.spell(step, self.scenario))
         for name in dict.fromkeys(step.arguments):
             if name in self.waiting:
                 inner = self.waiting.pop(name)
-                nested = made.around(name, inner)
+                nested = application.around(name, inner)
                 if nested is None:
                     yield inner
-                made = nested or made
+                application = nested or application
         if step.name in self.nestable:
-            self.waiting[step.name] = made
+            self.waiting[step.name] = application
         else:
-            yield made
+            yield application
 
     def delete(self, name: str) -> Iterator[statements.Delete]:
         """Yield the deletions of variables, once no result waits to be nested."""
@@ -112,7 +112,7 @@ class Writer:
     def within(self, step: Apply | Grad) -> Iterator[Statement]:
         """Yield the statements of a result within a function. Forward mode has no recorded gradients in it."""
         if isinstance(step, Apply):
-            yield from self.made(step)
+            yield from self.definition(step)
 
     def function(self, name: str, parameters: tuple[str, ...], output: str) -> statements.Function:
         """Return the forward part up to an output as a function of some leaves."""
@@ -168,9 +168,9 @@ class TapeWriter(Writer):
         tape = self.adapter
         match step:
             case Read():
-                yield self.look(step)
+                yield self.show(step)
             case Leaf() | Apply():
-                yield from self.made(step)
+                yield from self.definition(step)
             case Jvp():
                 yield from self.jvp(step)
             case Grad(name=name, output=output, leaf=leaf):
@@ -210,9 +210,9 @@ class TapeWriter(Writer):
         yield calls.backward(self.adapter, output, seed, retain_graph=step.retain_graph)
         if self.seeds and self.adapter.syntax.new_list:
             template = "{x}" if self.adapter.seed == "{array}" else self.adapter.value
-            looks = tuple(f"look_{number}" for number in range(len(self.seeds)))
-            text = self.adapter.syntax.listed([template.replace("{x}", f"{{{look}}}") for look in looks])
-            fields = {look: Name(name) for look, name in zip(looks, self.seeds, strict=True)}
+            names = tuple(f"look_{number}" for number in range(len(self.seeds)))
+            text = self.adapter.syntax.listed([template.replace("{x}", f"{{{name}}}") for name in names])
+            fields = {name: Name(seed) for name, seed in zip(names, self.seeds, strict=True)}
             yield Show("the seeds", call(text, **fields), "arrays")
 
     def write(self, step: kinds.Write) -> Call:
@@ -239,7 +239,7 @@ class TapeWriter(Writer):
         )
         return call(self.spelled("multiply", "{x} * {y}"), x=Name("gradient"), y=other)
 
-    def look(self, step: Read) -> Show:
+    def show(self, step: Read) -> Show:
         """Return the statement that shows what a step reads."""
         name, what = step.name, step.what
         if what == "value":
@@ -264,14 +264,14 @@ class FunctionalWriter(Writer):
 
     def within(self, step: Apply | Grad) -> Iterator[Statement]:
         """Yield the statements of a result within a function, gradients included."""
-        yield from self.made(step) if isinstance(step, Apply) else self.recorded(step)
+        yield from self.definition(step) if isinstance(step, Apply) else self.recorded(step)
 
     def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
         """Return the variable of a pullback, and the statements that make it."""
         function, pullback = self.fresh(f"program_{output}"), self.fresh(f"pullback_of_{output}")
         targets = (self.fresh(f"output_{output}"), pullback)
-        made = calls.vjp(self.adapter, function, Names(leaves), targets)
-        return pullback, [self.function(function, leaves, output), made]
+        vjp = calls.vjp(self.adapter, function, Names(leaves), targets)
+        return pullback, [self.function(function, leaves, output), vjp]
 
     def seed(self, step: Backward | Grad) -> Call:
         """Return the call that makes a seed."""
@@ -280,8 +280,8 @@ class FunctionalWriter(Writer):
 
     def recorded(self, step: Grad) -> Iterator[Statement]:
         """Yield the statements of a gradient that can itself be differentiated."""
-        pullback, made = self.pullback(step.output, (step.leaf,))
-        yield from made
+        pullback, before = self.pullback(step.output, (step.leaf,))
+        yield from before
         syntax = self.adapter.syntax
         first = syntax.element.format(syntax.first)
         fields: dict[str, Argument] = {"pullback": Name(pullback), "seed": self.seed(step)}
@@ -291,7 +291,7 @@ class FunctionalWriter(Writer):
         """Yield the statements of one step. Steps that a functional engine does not take have none."""
         match step:
             case Leaf() | Apply():
-                yield from self.made(step)
+                yield from self.definition(step)
             case Jvp():
                 yield from self.jvp(step)
             case Grad():
@@ -319,8 +319,8 @@ class FunctionalWriter(Writer):
     def pulled(self, step: Backward, leaves: tuple[str, ...], targets: Mapping[str, str]) -> Iterator[Statement]:
         """Yield the statements that bind the gradients of leaves to variables."""
         if step.output not in self.pullbacks:
-            self.pullbacks[step.output], made = self.pullback(step.output, leaves)
-            yield from made
+            self.pullbacks[step.output], before = self.pullback(step.output, leaves)
+            yield from before
         fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[step.output]), "seed": self.seed(step)}
         syntax = self.adapter.syntax
         yield Call(syntax.pull, fields, tuple(targets.get(leaf, syntax.unread) for leaf in leaves), unpack=True)
@@ -342,8 +342,8 @@ class FunctionalWriter(Writer):
         """Return the statement that shows the gradient of a leaf."""
         if name not in self.gradients:
             return Show(f"gradient of {name}", Call("{nothing}", {"nothing": Value(None)}))
-        shown = self.value(self.gradients[name])
-        return Show(f"gradient of {name}", shown.call, dtype=shown.dtype, optional=True)
+        value = self.value(self.gradients[name])
+        return Show(f"gradient of {name}", value.call, dtype=value.dtype, optional=True)
 
 
 def seed_of(scenario: Scenario, step: Backward | Grad) -> Constant:
@@ -361,13 +361,13 @@ def nestable_results(scenario: Scenario) -> frozenset[str]:
     """
     if not any(isinstance(step, kinds.DeleteName) for step in scenario.steps):
         return frozenset()
-    found: set[str] = set()
+    names: set[str] = set()
     users: dict[str, list[Step]] = {}
     last: Step | None = None
     for step in scenario.steps:
         if isinstance(step, kinds.DeleteName):
             if users.get(step.name) == [last]:
-                found.add(step.name)
+                names.add(step.name)
             continue
         if not isinstance(step, Leaf | Apply):
             users.clear()
@@ -376,7 +376,7 @@ def nestable_results(scenario: Scenario) -> frozenset[str]:
         if isinstance(step, Apply):
             users[step.name] = []
         last = step
-    return frozenset(found)
+    return frozenset(names)
 
 
 def needed_results(scenario: Scenario, output: str) -> tuple[Apply | Grad, ...]:

@@ -37,7 +37,7 @@ def attempt(rounds, seconds):  # run each in turn, and count what it shows
     return [list(counts.values()) for counts in found]
 """
 
-SHOWN: Final = 2000
+PRINTED_RUNS: Final = 2000
 """Number of times that a printed program runs a scenario."""
 
 REPEATABLE: Final = frozenset({Leaf, Apply, Backward, Read})
@@ -79,13 +79,13 @@ class Repetition:
         except RaisedError:
             return [() for _ in self.scenarios]
         pairs = zip(self.scenarios, counted.data, strict=True)
-        return [tuple(self._repeated(scenario, *each) for each in found) for scenario, found in pairs]
+        return [tuple(self._repeated(scenario, *each) for each in counts) for scenario, counts in pairs]
 
-    def _repeated(self, scenario: Scenario, seen: int, shown: list[Any]) -> Repeated:
-        if shown and isinstance(shown[0], str):
-            kind, message, bases = shown
-            return Repeated(seen, error=self.engine.told(Raised(kind, message, tuple(bases))))
-        read = iter(shown)
+    def _repeated(self, scenario: Scenario, seen: int, result: list[Any]) -> Repeated:
+        if result and isinstance(result[0], str):
+            kind, message, bases = result
+            return Repeated(seen, error=self.engine.marked(Raised(kind, message, tuple(bases))))
+        read = iter(result)
         arrays = [next(read) if isinstance(step, Read) else None for step in scenario.steps]
         return Repeated(seen, tuple(Observation(x, dtype="" if x is None else x.dtype.name) for x in arrays))
 
@@ -96,7 +96,7 @@ class Repetition:
             "    for count, shown in counts:",
             '        print(count, "times", *shown)',
         ]
-        return Library(self.engine).shown(self.text, "\n", *lines)
+        return Library(self.engine).program(self.text, "\n", *lines)
 
     @property
     def text(self) -> str:
@@ -106,8 +106,8 @@ class Repetition:
         return "\n\n".join(["import time\n", *functions, ATTEMPT, f"programs = [{', '.join(heads)}]\n"])
 
     def _function(self, head: str, scenario: Scenario) -> str:
-        made, run = map(_lines, self._statements(scenario))
-        outer, inner = ([], [*made, *run]) if self.afresh else ([*made, ""], run)
+        setup, run = map(_lines, self._statements(scenario))
+        outer, inner = ([], [*setup, *run]) if self.afresh else ([*setup, ""], run)
         return function(f"{head}()", [*outer, *function("run()", inner).splitlines(), "", "return run"])
 
     def _statements(self, scenario: Scenario) -> tuple[list[Statement], list[Statement]]:
@@ -115,7 +115,7 @@ class Repetition:
         adapter, leaves = self.engine.adapter, tuple(leaf.name for leaf in scenario.leaves if leaf.requires_grad)
         backward = next(step for step in scenario.steps if isinstance(step, Backward))
         output, seed = backward.output, backward.seed
-        made: list[Statement] = [
+        setup: list[Statement] = [
             calls.tensor_of(adapter, leaf.value, leaf.name, requires_grad=leaf.requires_grad)
             for leaf in scenario.leaves
         ]
@@ -125,7 +125,7 @@ class Repetition:
         if isinstance(adapter, TapeAdapter):
             run.append(calls.backward(adapter, output, Value(None) if seed is None else Name("seed")))
             gradients = {leaf: calls.gradient(adapter, leaf) for leaf in leaves}
-            run.append(Code(f"shown = {_shown(scenario, adapter, gradients)}"))
+            run.append(Code(f"shown = {_arrays(scenario, adapter, gradients)}"))
             run += [calls.zero_grad(adapter, leaf) for leaf in leaves if adapter.zero_grad is not None]
             run.append(Code("return shown"))
         else:
@@ -133,22 +133,22 @@ class Repetition:
             forward = function(f"forward({', '.join(leaves)})", [*_lines(run), f"return {output}"])
             pullback = calls.vjp(adapter, "forward", Names(leaves), (output, "pullback"))
             gradients = {leaf: calls.value(adapter, f"gradients[{index}]") for index, leaf in enumerate(leaves)}
-            shown = Code(f"return {_shown(scenario, adapter, gradients)}")
-            run = [Code(forward), pullback, Code("gradients = pullback(seed)"), shown]
+            returned = Code(f"return {_arrays(scenario, adapter, gradients)}")
+            run = [Code(forward), pullback, Code("gradients = pullback(seed)"), returned]
         if seed is not None:
-            made.append(calls.seed(adapter, seed, seed.dtype, "seed"))
-        return made, run
+            setup.append(calls.seed(adapter, seed, seed.dtype, "seed"))
+        return setup, run
 
 
 def _lines(statements: Iterable[Statement]) -> list[str]:
     return [line for statement in statements for line in LANGUAGE.lines(statement)]
 
 
-def _shown(scenario: Scenario, adapter: AnyAdapter, gradients: Mapping[str, Call]) -> str:
+def _arrays(scenario: Scenario, adapter: AnyAdapter, gradients: Mapping[str, Call]) -> str:
     """Return the expression of the list of all arrays that a scenario reads."""
     reads = [step for step in scenario.steps if isinstance(step, Read)]
-    looks = (gradients[each.name] if each.what == "grad" else calls.value(adapter, each.name) for each in reads)
-    return f"[{', '.join(map(LANGUAGE.called, looks))}]"
+    arrays = (gradients[each.name] if each.what == "grad" else calls.value(adapter, each.name) for each in reads)
+    return f"[{', '.join(map(LANGUAGE.called, arrays))}]"
 
 
 def plain(scenario: Scenario) -> Scenario:
@@ -167,4 +167,4 @@ def printed_again_and_again(scenario: Scenario, engine: Engine) -> str | None:
     kinds = [type(step) for step in scenario.steps]
     if not engine.adapter.runs_here or kinds.count(Backward) != 1 or not REPEATABLE.issuperset(kinds):
         return None
-    return Repetition(engine, [plain(scenario)], afresh=True).printed(SHOWN)
+    return Repetition(engine, [plain(scenario)], afresh=True).printed(PRINTED_RUNS)

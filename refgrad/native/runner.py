@@ -34,7 +34,7 @@ A request is repeated if a signal that may come from outside has ended the proce
 of its own if one that had run other programs ended in it.
 """
 
-Shown = tuple[Observation, ...] | Ending
+ProgramResult = tuple[Observation, ...] | Ending
 """Observations of the steps of a program, or how the runner ended in it."""
 
 
@@ -60,17 +60,17 @@ class LocalRunner:
         except Exception as error:
             raise EngineStartError(adapter.cannot_start(type(error).__name__, str(error))) from error
 
-    def run(self, programs: Sequence[Program]) -> list[Shown]:
+    def run(self, programs: Sequence[Program]) -> list[ProgramResult]:
         """Run programs and return the observations of each."""
-        found: list[Shown] = []
+        results: list[ProgramResult] = []
         for program in programs:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                 answers = self.session.run(program.wire(), self.watch)
             try:
-                found.append(tuple(map(read_answer, answers)))
+                results.append(tuple(map(read_answer, answers)))
             except ProtocolError as error:
-                found.append(Ending("crashed", plain_line(str(error))))
-        return found
+                results.append(Ending("crashed", plain_line(str(error))))
+        return results
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
         """Return which of the names each module of the library has, with a number that identifies the named object."""
@@ -99,25 +99,25 @@ class ProcessRunner:
         atexit.register(self.stop)
         self._start()
 
-    def run(self, programs: Sequence[Program]) -> list[Shown]:
+    def run(self, programs: Sequence[Program]) -> list[ProgramResult]:
         """Run programs and return the observations of each, or how the runner ended in it; the others run anyway."""
-        found: list[Shown] = []
-        while len(found) < len(programs):
-            found += self.run_until_ended(programs[len(found) :])
-        return found
+        results: list[ProgramResult] = []
+        while len(results) < len(programs):
+            results += self.run_until_ended(programs[len(results) :])
+        return results
 
-    def run_until_ended(self, programs: Sequence[Program]) -> list[Shown]:
+    def run_until_ended(self, programs: Sequence[Program]) -> list[ProgramResult]:
         """Run programs and return the observations of each, up to the first program in which the runner ended."""
-        found: list[Shown] = []
-        while len(found) < len(programs):
-            rest = programs[len(found) :]
+        results: list[ProgramResult] = []
+        while len(results) < len(programs):
+            rest = programs[len(results) :]
             answers = self._asked(rest)
             if isinstance(answers, tuple):
-                return [*found, *self._ended(rest, *answers)]
-            found += answers
-        return found
+                return [*results, *self._ended(rest, *answers)]
+            results += answers
+        return results
 
-    def _asked(self, programs: Sequence[Program]) -> list[Shown] | tuple[int, Ending]:
+    def _asked(self, programs: Sequence[Program]) -> list[ProgramResult] | tuple[int, Ending]:
         """Return the observations of programs, or the index of the one in which the runner ended, and how it ended.
 
         If one of the programs has changed the language itself, only the observations of the first are returned.
@@ -125,7 +125,7 @@ class ProcessRunner:
         seconds = self.limits.program * (HURRIED if self.hurried else 1.0)
         try:
             answer = self._ask({"run": [program.wire() for program in programs]}, seconds, len(programs))
-            found = _checked(answer, programs)
+            results = _checked(answer, programs)
         except ProtocolError as error:  # an earlier program may be the reason: this one is run in a fresh process
             self.stop()
             if len(programs) > 1 or self._ran:
@@ -137,30 +137,30 @@ class ProcessRunner:
         self._ran += len(programs)
         if answer.get("tampered"):
             self.renew()
-        return found
+        return results
 
-    def _ended(self, programs: Sequence[Program], index: int, ending: Ending) -> list[Shown]:
+    def _ended(self, programs: Sequence[Program], index: int, ending: Ending) -> list[ProgramResult]:
         """Return the results of programs up to one that has ended the runner; those before it run again."""
         self.endings += 1
         ran, self._ran = self._ran + index, 0
-        shown: Shown = ending
+        result: ProgramResult = ending
         if ran or self.forks is None:
             hurried, self.hurried = self.hurried, self.hurried or ending.outcome == "hung"
-            shown = self._isolated(programs[index], ending, is_first=not ran)
+            result = self._isolated(programs[index], ending, is_first=not ran)
             self.hurried = hurried
         before = self.run_until_ended(programs[:index]) if index else []
         ended_before = len(before) < index or any(isinstance(each, Ending) for each in before)
-        return before if ended_before else [*before, shown]
+        return before if ended_before else [*before, result]
 
-    def _isolated(self, program: Program, ending: Ending, *, is_first: bool) -> Shown:
+    def _isolated(self, program: Program, ending: Ending, *, is_first: bool) -> ProgramResult:
         """Return the result of a program in a process of its own, since earlier ones may have damaged the first.
 
         If forks end again and again, and a process that was not forked answers, the engine does not work in forks, and
         is started anew from then on.
         """
-        found = self._asked([program] * TRIES)
-        if isinstance(found, list):
-            return ending if is_first else found[0]
+        results = self._asked([program] * TRIES)
+        if isinstance(results, list):
+            return ending if is_first else results[0]
         if self.forks is not None:
             return ending
         unforked = self._started_anew(program, forks=False)
@@ -173,7 +173,7 @@ class ProcessRunner:
         self.forks = False
         return unforked[0]
 
-    def _started_anew(self, program: Program, *, forks: bool | None) -> list[Shown] | tuple[int, Ending]:
+    def _started_anew(self, program: Program, *, forks: bool | None) -> list[ProgramResult] | tuple[int, Ending]:
         """Return the result of a program in an engine that is started for it."""
         self.stop()
         self.forks = forks
@@ -188,8 +188,8 @@ class ProcessRunner:
         if "members" not in answer:
             problem = plain_line(read_answer(answer).error_text)
             raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {problem}")
-        found: Mapping[str, Mapping[str, int]] = answer["members"]
-        return found
+        members: Mapping[str, Mapping[str, int]] = answer["members"]
+        return members
 
     def renew(self) -> bool:
         """Run the next program in another process: a new fork of the started engine, or a process started anew."""
@@ -272,7 +272,7 @@ def _about(answer: Mapping[str, Any]) -> Mapping[str, Any] | Raised:
     raise ProtocolError(f"the runner answered {str(answer)[:200]} to hello")
 
 
-def _checked(answer: Mapping[str, Any], programs: Sequence[Program]) -> list[Shown]:
+def _checked(answer: Mapping[str, Any], programs: Sequence[Program]) -> list[ProgramResult]:
     """Return the observations of programs in an answer. Raises ProtocolError if the answer is malformed."""
     if "error" in answer:
         raise ProtocolError(f"the runner failed: {read_answer(answer).error_text}")

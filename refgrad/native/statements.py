@@ -79,17 +79,17 @@ class Call:
 
         It can if the variable fills exactly one field, which the template has once, and the nested template is short.
         """
-        places = [place for place, argument in self.fields.items() if argument == Name(name)]
-        if len(places) != 1:
+        names = [key for key, argument in self.fields.items() if argument == Name(name)]
+        if len(names) != 1:
             return None
-        text, written = inner.template, f"{{{places[0]}}}"
+        text, written = inner.template, f"{{{names[0]}}}"
         if self.template.count(written) != 1 or len(text) > LONGEST_NESTED or "{{" in self.template + text:
             return None
         renamed = {old: f"{old}_of_{name}" for old in inner.fields}
         for old, new in renamed.items():
             text = text.replace(f"{{{old}}}", f"{{{new}}}")
         fields = {**self.fields, **{renamed[old]: argument for old, argument in inner.fields.items()}}
-        del fields[places[0]]
+        del fields[names[0]]
         return replace(self, template=self.template.replace(written, f"({text})"), fields=fields)
 
 
@@ -153,7 +153,7 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Traversal:
     """A traversal of recorded nodes, which the step answers with a graph.
 
     ``nodes`` maps the names of the nodes to start from to the variables that hold them; ``parents`` is a template with
@@ -171,7 +171,7 @@ class Attempt:
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Walk | Attempt"
+Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Traversal | Attempt"
 
 
 def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return for each kind of statement)
@@ -192,7 +192,7 @@ def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return f
             return {"delete": name}
         case Code(text=text):
             return {"code": text}
-        case Walk(parents=parents, nodes=nodes):
+        case Traversal(parents=parents, nodes=nodes):
             return {"walk": {"parents": parents, "nodes": dict(nodes)}}
         case Attempt(body=body):
             return {"attempt": [statement_wire(each) for each in body]}
@@ -258,7 +258,7 @@ _STATEMENTS: Final[Mapping[str, Callable[[Any], Statement]]] = MappingProxyType(
     "leave": lambda row: Leave(row["by_error"]),
     "delete": lambda name: Delete(_named(name)),
     "code": lambda text: Code(_text(text)),
-    "walk": lambda row: Walk(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
+    "walk": lambda row: Traversal(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
     "attempt": lambda rows: Attempt(tuple(map(statement_of, rows))),
 })
 
@@ -280,12 +280,9 @@ def _show_wire(show: Show) -> Wire:
 
 def call_wire(call: Call) -> Wire:
     """Return the JSON form of a call."""
-    told: Wire = {"template": call.template, "fields": {name: _argument(a) for name, a in call.fields.items()}}
-    if call.targets:
-        told["targets"] = list(call.targets)
-    if call.unpack:
-        told["unpack"] = True
-    return told
+    fields = {name: _argument(each) for name, each in call.fields.items()}
+    targets: Wire = {"targets": list(call.targets)} if call.targets else {}
+    return {"template": call.template, "fields": fields, **targets, **({"unpack": True} if call.unpack else {})}
 
 
 def _argument(argument: Argument) -> Wire:

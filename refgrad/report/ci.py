@@ -97,13 +97,13 @@ MARKUP: Final = re.compile(r"[\\`*_\[\](){}#+!|~@:.-]")
 
 def annotation_lines(title: str, unexpected: Sequence[Script], objections: Sequence[str]) -> Iterator[str]:
     """Yield lines for GitHub: errors for what fails the run, and warnings for all other failures."""
-    told = [
+    annotations = [
         (each.verdict.level == "MUST", headline(each.verdict), finding(each) or each.verdict.statement)
         for each in unexpected
     ]
-    told += [(True, "known failures", objection) for objection in objections]
+    annotations += [(True, "known failures", objection) for objection in objections]
     for kind, fails in (("error", True), ("warning", False)):
-        for _, head, message in [each for each in told if each[0] is fails][: ITEMS["annotations"]]:
+        for _, head, message in [each for each in annotations if each[0] is fails][: ITEMS["annotations"]]:
             name = _escaped(plain_line(f"{title}: {head}")).replace(":", "%3A").replace(",", "%2C")
             yield f"::{kind} title={name}::{_escaped(plain_text(message))}"
 
@@ -134,4 +134,4 @@ def step_summary(
 
 def _text(text: str) -> str:
     """Return a text on one line, escaped for HTML and for Markdown."""
-    return MARKUP.sub(lambda found: f"&#{ord(found[0])};", escape(plain_line(text)))
+    return MARKUP.sub(lambda match: f"&#{ord(match[0])};", escape(plain_line(text)))

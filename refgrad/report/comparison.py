@@ -42,9 +42,9 @@ class Difference:
     @property
     def either(self) -> Verdict:
         """The newer verdict if both reports have one, else the only one."""
-        found = self.new or self.old
-        assert found is not None
-        return found
+        verdict = self.new or self.old
+        assert verdict is not None
+        return verdict
 
     @property
     def outcomes(self) -> tuple[Outcome | None, Outcome | None]:
@@ -73,12 +73,12 @@ def differences(old: Report, new: Report) -> list[Difference]:
     """Return the checks that differ between two reports, by kind and then in the order of the suite."""
     before = {verdict.id: verdict for verdict in old.verdicts}
     after = {verdict.id: verdict for verdict in new.verdicts}
-    found = [
+    changes = [
         Difference(kind, before.get(name), after.get(name))
         for name in {**after, **before}
         if (kind := _kind(before.get(name), after.get(name))) is not None
     ]
-    return sorted(found, key=lambda difference: KINDS.index(difference.kind))
+    return sorted(changes, key=lambda difference: KINDS.index(difference.kind))
 
 
 def _kind(old: Verdict | None, new: Verdict | None) -> Kind | None:
@@ -103,18 +103,18 @@ def _error(verdict: Verdict) -> float:
     return error if math.isfinite(error) and error > 0 else math.nan
 
 
-def comparison_text(old: Report, new: Report, found: Sequence[Difference]) -> str:
+def comparison_text(old: Report, new: Report, changes: Sequence[Difference]) -> str:
     """Return the differences as lines of plain text, or a line which states that there are none."""
     from refgrad.report.pages import markdown_templates  # noqa: PLC0415 (`refgrad confirm` needs no Jinja)
 
-    counts = [f"{count} {kind}" for kind, count in _counts(found).items() if count]
+    counts = [f"{count} {kind}" for kind, count in _counts(changes).items() if count]
     page = markdown_templates().get_template("comparison.txt.jinja")
-    text = page.render(old=old, new=new, counts=counts, differences=found).removesuffix("\n")
+    text = page.render(old=old, new=new, counts=counts, differences=changes).removesuffix("\n")
     return "\n".join(map(plain_text, text.split("\n")))
 
 
-def _counts(found: Sequence[Difference]) -> dict[str, int]:
-    return {kind: sum(difference.kind == kind for difference in found) for kind in KINDS}
+def _counts(changes: Sequence[Difference]) -> dict[str, int]:
+    return {kind: sum(difference.kind == kind for difference in changes) for kind in KINDS}
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,10 @@ class Stage:
 
 def histories(folders: Sequence[Sequence[Graded]]) -> dict[str, list[Stage]]:
     """Return the stages of each engine in the last folder that is also in an earlier one, by the name of its report."""
-    found: dict[str, list[Stage]] = {}
+    stages: dict[str, list[Stage]] = {}
     for newest in folders[-1] if folders else ():
         reports = [each for folder in folders for each in folder if each.file == newest.file]
         if len(reports) > 1:
             changes = (tuple(differences(old.document, new.document)) for old, new in pairwise(reports))
-            found[newest.file] = list(map(Stage, reports, [(), *changes]))
-    return found
+            stages[newest.file] = list(map(Stage, reports, [(), *changes]))
+    return stages

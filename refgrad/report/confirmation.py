@@ -20,15 +20,15 @@ from refgrad.facts import Died, Measured
 from refgrad.facts.assertion import Output
 from refgrad.native.observation import Raised
 from refgrad.native.process import FILLED, cannot_be_run
-from refgrad.report.alone import MARK
 from refgrad.report.findings import Script
+from refgrad.report.standalone import MARK
 
 Answer = Literal["confirmed", "not confirmed", "could not be run"]
 
 SECONDS: Final = 120
 """Time limit in seconds: more than any program of a dozen steps takes, including the import of its engine."""
 
-WRAPPER: Final = (Path(__file__).parent / "alone.py").read_text(encoding="utf-8")
+WRAPPER: Final = (Path(__file__).parent / "standalone.py").read_text(encoding="utf-8")
 """Source of the program that runs the program on its standard input."""
 
 NOT_RUN: Final = frozenset({"ModuleNotFoundError", "ImportError", "SyntaxError"})
@@ -37,11 +37,11 @@ NOT_RUN: Final = frozenset({"ModuleNotFoundError", "ImportError", "SyntaxError"}
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """The result of running a script by itself. ``shown`` is what it printed, and how it ended."""
+    """The result of running a script by itself. ``transcript`` is what it printed, and how it ended."""
 
     script: Script
     answer: Answer
-    shown: str
+    transcript: str
 
 
 def confirm(script: Script, python: str = sys.executable) -> Confirmation:
@@ -63,8 +63,8 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
         return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)
     if run.returncode < 0:
-        shown, crashed = f"{plain}the process died of signal {-run.returncode}", script.verdict.verdict == "crashed"
-        return Confirmation(script, _confirmed(crashed), shown)
+        crashed = script.verdict.verdict == "crashed"
+        return Confirmation(script, _confirmed(crashed), f"{plain}the process died of signal {-run.returncode}")
     if run.returncode and output.error is None:
         fact = script.verdict.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
@@ -92,19 +92,19 @@ def _read(printed: str) -> tuple[str, Output]:
 
 def _answer(script: Script, output: Output) -> Answer:
     """Compare the output of a program with the evidence."""
-    fact = script.verdict.fact
-    due = None if fact is None else fact.raised
-    if output.error is not None and output.error.type in NOT_RUN and (due is None or due.type != output.error.type):
+    fact, error = script.verdict.fact, output.error
+    raised = None if fact is None else fact.raised
+    if error is not None and error.type in NOT_RUN and (raised is None or raised.type != error.type):
         return "could not be run"
-    if due is not None:
-        return _confirmed(output.error is not None and due.type == output.error.type)
-    failed = output.error is not None and output.error.type == "AssertionError"
-    if output.error is not None and not (failed and script.asserting):
+    if raised is not None:
+        return _confirmed(error is not None and raised.type == error.type)
+    failed = error is not None and error.type == "AssertionError"
+    if error is not None and not (failed and script.asserting):
         return "not confirmed"
-    shown = None if fact is None else fact.is_printed(output)
+    is_printed = None if fact is None else fact.is_printed(output)
     if script.asserting:  # if no single value shows the fact, it is enough that the assertion fails
-        return _confirmed(failed and shown is not False)
-    return _confirmed(shown is True)
+        return _confirmed(failed and is_printed is not False)
+    return _confirmed(is_printed is True)
 
 
 def _is_about_time(script: Script) -> bool:

@@ -66,12 +66,12 @@ def _compared(inventory: Inventory, engine: Engine) -> dict[str, Any]:
     counting = inventory.entries.union(*inventory.undecided.values())
     known = counting.union(*inventory.apart.values())
     for operator in filter(engine.offers, operator_table().values()):
-        found = _reached(inventory, engine, operator)
-        for entry in counting & (found or set()):
+        entries = _reached(inventory, engine, operator)
+        for entry in counting & (entries or set()):
             reached[entry].append(operator.name)
-        if found is None:
+        if entries is None:
             refused.append(operator.name)
-        elif not found & known:
+        elif not entries & known:
             unseen.append(operator.name)
     lacking = inventory.entries - reached.keys()
     others = _synonyms(inventory.synonyms, reached.keys(), lacking)
@@ -99,14 +99,14 @@ def _synonyms(groups: Iterable[frozenset[str]], reached: AbstractSet[str], lacki
 
 def _reached(inventory: Inventory, engine: Engine, operator: Operator) -> set[str] | None:
     """Return the entries that a row reaches in a few trials, or None where the engine raised in all of them."""
-    found: set[str] | None = None
+    entries: set[str] | None = None
     for function, primals in _trials(engine, operator):
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-                found = (found or set()).union(inventory.reached(function, primals))
+                entries = (entries or set()).union(inventory.reached(function, primals))
         except Exception:  # noqa: BLE001, S112 (an engine need not have every shape and attribute)
             continue
-    return found
+    return entries
 
 
 def _trials(engine: Engine, operator: Operator) -> Iterator[RowTrial]:
@@ -126,8 +126,8 @@ def _trial(engine: Engine, scenario: Scenario, step: Apply, leaves: Sequence[Lea
     moving = tuple(dict.fromkeys(leaf.name for leaf in leaves if leaf.requires_grad))
 
     def function(*primals: Any) -> Any:
-        given = {**tensors, **dict(zip(moving, primals, strict=True))}
-        return engine.apply(step, [given[leaf.name] for leaf in leaves], scenario)
+        operands = {**tensors, **dict(zip(moving, primals, strict=True))}
+        return engine.apply(step, [operands[leaf.name] for leaf in leaves], scenario)
 
     return function, tuple(tensors[name] for name in moving)
 

@@ -204,7 +204,7 @@ def _summary(rows: Sequence[Verdict], suite: Sequence[str], planned: Collection[
     }
 
 
-def _counts(found: Iterable[str | None], order: Sequence[str]) -> dict[str, int]:
+def _counts(names: Iterable[str | None], order: Sequence[str]) -> dict[str, int]:
     """Return how often each outcome or severity occurs, worst first, without those that do not occur."""
-    counted = Counter(found)
+    counted = Counter(names)
     return {each: counted[each] for each in order if counted[each]}

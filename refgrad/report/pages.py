@@ -21,7 +21,7 @@ from refgrad.report import CHARACTERS, TABLE
 from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
 from refgrad.report.findings import Script, failures, proofs, write_scripts
 from refgrad.report.findings.causes import Cause, causes, shared_operators
-from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
+from refgrad.report.severity import MEANINGS as SEVERITY_MEANINGS
 from refgrad.report.severity import severity
 
 SYMBOLS: Final[Mapping[str, str]] = {name: row["symbol"] for name, row in TABLE["outcomes"].items()}
@@ -112,7 +112,7 @@ class Graded:
     @cached_property
     def severities(self) -> Mapping[Severity, int]:
         """Number of failures by severity."""
-        return Counter(found for verdict in self.verdicts if (found := severity(verdict)) is not None)
+        return Counter(kind for verdict in self.verdicts if (kind := severity(verdict)) is not None)
 
     def known(self, cause: Cause) -> list[Known]:
         """Return the upstream reports on a cause."""
@@ -155,7 +155,7 @@ def write_pages(folder: Path) -> list[Path]:
     written = write_scripts(folder / "findings", [script for report in graded for script in report.scripts.values()])
     page = markdown_templates().get_template("engine.md.jinja")
     pages = {f"{report.file}.md": page.render(report=report) for report in graded}
-    pages |= {"README.md": summary(graded), "matrix.md": _beside_each_other("matrix.md.jinja", graded)}
+    pages |= {"README.md": summary(graded), "matrix.md": _comparison_page("matrix.md.jinja", graded)}
     for name, text in pages.items():
         written.append(folder / name)
         written[-1].write_bytes(text.encode("utf-8", "backslashreplace"))
@@ -164,7 +164,7 @@ def write_pages(folder: Path) -> list[Path]:
 
 def summary(graded: Sequence[Graded]) -> str:
     """Return the page that compares the engines in a few tables."""
-    return _beside_each_other("summary.md.jinja", graded)
+    return _comparison_page("summary.md.jinja", graded)
 
 
 def read_folder(folder: Path) -> list[Graded]:
@@ -176,7 +176,7 @@ def read_folder(folder: Path) -> list[Graded]:
     return graded
 
 
-def _beside_each_other(page: str, graded: Sequence[Graded]) -> str:
+def _comparison_page(page: str, graded: Sequence[Graded]) -> str:
     verdicts = [verdict for report in graded for verdict in report.verdicts]
     chapters = list(dict.fromkeys(verdict.chapter for verdict in verdicts))
     operators = {
@@ -202,7 +202,7 @@ def markdown_templates() -> Environment:
     not end the block. ``anchor`` returns the anchor of a heading.
     """
     markdown = templates("refgrad.report", keep_trailing_newline=True)
-    markdown.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID)
+    markdown.globals.update(symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITY_MEANINGS)
     markdown.filters |= {
         "plain": _plain,
         "code": lambda text: str(text).replace("|", "\\|"),

@@ -43,8 +43,8 @@ def severity(verdict: Verdict) -> Severity | None:
 def at(verdict: Verdict) -> tuple[At, ...]:
     """Return the unusual properties of the numbers and sizes in the scenario of a failure, if there are any."""
     scenario = scenario_of(verdict) if verdict.failed else None
-    found = set[At]().union(*map(_unusual, () if scenario is None else _constants(scenario)))
-    return tuple(each for each in get_args(At) if each in found)
+    properties = set[At]().union(*map(_unusual, () if scenario is None else _constants(scenario)))
+    return tuple(each for each in get_args(At) if each in properties)
 
 
 def _constants(scenario: Scenario) -> Iterator[Constant]:

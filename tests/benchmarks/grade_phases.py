@@ -28,7 +28,7 @@ from refgrad.native.engine import Engine, Isolation, launch
 from refgrad.native.runner import ProcessRunner
 
 PHASES: Final = {
-    "scenarios": ((search, "find_counterexample"), (generation, "corner_scenarios")),
+    "scenarios": ((search, "find_counterexample"), (generation, "fixed_cases")),
     "programs": ((Engine, "program"),),
     "engine": ((ProcessRunner, "run_until_ended"), (ProcessRunner, "run")),
     "predictions": ((lifecycle, "lower"),),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
-from refgrad.facts import KINDS, Entry, Evidence, Fact, Numbers, Remark, Subject
+from refgrad.facts import KINDS, Comment, Entry, Evidence, Fact, Numbers, Subject
 from refgrad.native.observation import Raised
 from refgrad.specification import specs_directory
 
@@ -57,8 +57,8 @@ def test_every_kind_has_a_class_and_a_name_in_the_schema() -> None:
 
 
 def test_what_is_not_repeatable_is_said_with_how_often_it_was_seen() -> None:
-    assert Evidence(Remark(text="odd"), 0, 2, 5).message() == "odd (not repeatable: seen in 2 of 5 runs)"
-    assert Evidence(Remark(text="odd"), 0, 5, 5).message() == "odd"
+    assert Evidence(Comment(text="odd"), 0, 2, 5).message() == "odd (not repeatable: seen in 2 of 5 runs)"
+    assert Evidence(Comment(text="odd"), 0, 5, 5).message() == "odd"
 
 
 @pytest.mark.parametrize("row", [{}, {"fact": {"kind": "other"}}, {"fact": {"kind": "remark"}}, {"fact": 3}])

@@ -75,7 +75,7 @@ def test_a_gradient_that_was_never_written_is_reported_as_such(reported: Verdict
     assert reported.verdict == "wrong"
     assert reported.evidence is not None
     assert isinstance(reported.evidence.fact, Entry)
-    assert reported.evidence.fact.remark == "unwritten"
+    assert reported.evidence.fact.qualifier == "unwritten"
     assert reported.evidence.message().endswith("it was read from memory that nothing was written to")
 
 

@@ -77,7 +77,7 @@ def test_a_lone_surrogate_is_escaped() -> None:
 )
 def test_classes_of_errors_are_told_apart(error: Exception, *, exhausted: bool, refused: bool) -> None:
     found = seen(error)
-    assert (found.is_exhaustion, found.is_refusal) == (exhausted, refused)
+    assert (found.is_exhaustion, found.is_unsupported) == (exhausted, refused)
 
 
 def test_an_error_that_quotes_a_traceback_does_not_tell_where_the_engine_is_installed() -> None:

@@ -19,7 +19,7 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.observation import Observation, ProtocolError, read_answer, read_array, read_data
 from refgrad.native.runner import ProcessRunner
-from refgrad.native.runners.python_runner import PROTOCOL, Server, encoded, literal, made, plain
+from refgrad.native.runners.python_runner import PROTOCOL, Server, decoded, encoded, literal, plain
 from refgrad.native.statements import constant_wire, value_wire
 from refgrad.scenario import Constant, Scenario
 from refgrad.specification import specs_directory
@@ -98,7 +98,7 @@ def test_a_process_shows_what_this_one_does(apart: Engine, scenario: Scenario) -
 )
 def test_arrays_keep_every_bit(array: Any) -> None:
     constant = Constant.of(array)
-    assert made(constant_wire(constant)).tobytes() == constant.to_numpy().tobytes()
+    assert decoded(constant_wire(constant)).tobytes() == constant.to_numpy().tobytes()
     back = read_array(encoded(array))
     assert (back.dtype, back.shape, back.tobytes()) == (array.dtype, array.shape, array.tobytes())
 

@@ -8,7 +8,7 @@ import pytest
 
 from refgrad.grading.judging.examination import examine
 from refgrad.native.engine import Engine, prepare
-from refgrad.native.observation import REFUSAL, Raised
+from refgrad.native.observation import UNSUPPORTED, Raised
 from refgrad.native.repetition import Repetition
 from refgrad.scenario import parse
 from tests.native.tiny_engine import tiny_adapter
@@ -39,14 +39,14 @@ def test_a_refusal_stays_one_where_scenarios_are_repeated() -> None:
     for refusals, refused in (((), False), ((PATTERN,), True)):
         ((shown,),) = Repetition(engine(refusals=refusals), [SCENARIO]).run(1, 1.0)
         assert shown.error is not None
-        assert shown.error.is_refusal == refused
+        assert shown.error.is_unsupported == refused
 
 
 def test_a_refusal_is_marked_once() -> None:
     refusing = engine(refusals=(PATTERN,))
-    told = refusing.told(Raised("IndexError", "list index out of range", ("IndexError",)))
-    assert told.bases == ("IndexError", REFUSAL)
-    assert refusing.told(told) == told
+    told = refusing.marked(Raised("IndexError", "list index out of range", ("IndexError",)))
+    assert told.bases == ("IndexError", UNSUPPORTED)
+    assert refusing.marked(told) == told
 
 
 def test_what_was_run_ahead_is_marked_too() -> None:

@@ -109,14 +109,14 @@ def is_about_a_number(script: Script) -> bool:
 
 def check(script: Script) -> None:
     confirmation = confirm(script)
-    assert confirmation.answer == "confirmed", (script.verdict.id, confirmation.shown)
+    assert confirmation.answer == "confirmed", (script.verdict.id, confirmation.transcript)
     fact = script.verdict.evidence.fact if script.verdict.evidence else None
     if script.asserting and isinstance(fact, Entry):
-        head, told, right = confirmation.shown.rpartition("should be")
+        head, told, right = confirmation.transcript.rpartition("should be")
         assert "AssertionError: " in head
         assert told
         lower, upper = float(fact.lower), float(fact.upper)
-        assert any(names_one_of(lower, upper, number) for number in NUMBER.findall(right)), confirmation.shown
+        assert any(names_one_of(lower, upper, number) for number in NUMBER.findall(right)), confirmation.transcript
 
 
 @pytest.mark.engines

@@ -11,25 +11,25 @@ import pytest
 from refgrad.facts import (
     Absent,
     Calls,
+    Comment,
     Died,
     Dtype,
     Error,
     Evidence,
     Fact,
+    Inconsistent,
     Measured,
     Numbers,
     Parents,
-    Remark,
     Shape,
     Silence,
     Subject,
-    Uncoupled,
-    Unsent,
+    UnexpectedGradient,
     Written,
 )
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
-from refgrad.native.statements import Call, Code, Name, Show, Statement, Value, Walk
+from refgrad.native.statements import Call, Code, Name, Show, Statement, Traversal, Value
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script
 from refgrad.scenario import Scenario
@@ -44,14 +44,14 @@ ENTRY = observed("0.3333333333333333").fact
 NOTHING = observed("nan").fact
 RAISED = Error(error=Raised("ValueError", "no", ("ValueError", "Exception")))
 SINGLE = Dtype(subject=X, seen="float64", expected="float32")
-CHOICE = Uncoupled(
+CHOICE = Inconsistent(
     gradients=(Numbers((), ("0.5",), "x"), Numbers((), ("0.25",), "y")),
     direction=(Numbers((), ("1.0",), "x"), Numbers((), ("2.0",), "y")),
     rate="1.0",
     lower="2.0",
     upper="2.0",
 )
-MATRIX = Unsent(leaf="x", gradients=(Numbers((1, 2), ("0.5", "1.0")),))
+MATRIX = UnexpectedGradient(leaf="x", gradients=(Numbers((1, 2), ("0.5", "1.0")),))
 TWO = Calls(hook="h", seen=2, expected=1)
 AFTER = Absent(subject=X, after_step=2, error=Raised("KeyError", "'x'", ("KeyError", "LookupError")))
 WRITTEN = Written(change="seed 1 is 2.0, and was 1.0")
@@ -93,7 +93,7 @@ def slopes(numbers: str) -> Program:
 
 
 def walks(parents: str) -> Program:
-    return (Code("x, a = 1, 2\n"), Walk(parents, {"x": "x", "a": "a"}))
+    return (Code("x, a = 1, 2\n"), Traversal(parents, {"x": "x", "a": "a"}))
 
 
 def leads(node: str, *parents: str) -> Parents:
@@ -165,8 +165,8 @@ def leads(node: str, *parents: str) -> Parents:
         (DEEP, "raise RecursionError\n", "confirmed"),
         (DEEP, "raise MemoryError\n", "not confirmed"),
         (RAISED, "import os\nos.abort()\n", "not confirmed"),
-        (Remark(text="something else"), NUMBERS, "not confirmed"),
-        (Remark(text="something else"), "import nothing_that_exists as n\nn.f()\n", "could not be run"),
+        (Comment(text="something else"), NUMBERS, "not confirmed"),
+        (Comment(text="something else"), "import nothing_that_exists as n\nn.f()\n", "could not be run"),
         (ENTRY, looks("1 / 3", before="import refgrad\nrefgrad.f()\n"), "could not be run"),
         (ENTRY, "const x = 1;", "could not be run"),
     ],
@@ -176,7 +176,7 @@ def test_a_program_is_held_against_the_evidence_of_its_verdict(fact: Fact, progr
 
 
 def test_an_error_that_does_not_come_is_confirmed_by_a_program_that_ends() -> None:
-    fact = Silence(due=("freed-graph",))
+    fact = Silence(expected_kinds=("freed-graph",))
     assert confirm(script(fact, "x = 1\n", SILENT)).answer == "confirmed"
     assert confirm(script(fact, "raise ValueError\n", SILENT)).answer == "not confirmed"
 
@@ -212,15 +212,15 @@ def test_a_program_without_its_engine_could_not_be_run(language: str, tool: str,
 
 
 def test_what_a_program_said_is_shown() -> None:
-    assert confirm(script(ENTRY, "print('[1. 2.]')\n")).shown == "[1. 2.]"
-    shown = confirm(script(ENTRY, "import refgrad as r\nr.f()\n")).shown
+    assert confirm(script(ENTRY, "print('[1. 2.]')\n")).transcript == "[1. 2.]"
+    shown = confirm(script(ENTRY, "import refgrad as r\nr.f()\n")).transcript
     assert shown.endswith("import of refgrad halted; None in sys.modules")
 
 
 def test_a_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[confirm.__module__], "SECONDS", 0.5)
     confirmation = confirm(script(ENTRY, "while True:\n    pass\n"))
-    assert (confirmation.answer, confirmation.shown) == ("not confirmed", "no answer after 0.5 s")
+    assert (confirmation.answer, confirmation.transcript) == ("not confirmed", "no answer after 0.5 s")
     hung = replace(confirmation.script, verdict=replace(confirmation.script.verdict, verdict="hung"))
     assert confirm(hung).answer == "confirmed"
     assert confirm(script(Measured(quantity="time"), "while True:\n    pass\n")).answer == "confirmed"

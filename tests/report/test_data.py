@@ -10,5 +10,5 @@ def test_data_are_frozen_and_have_slots() -> None:
 def test_what_is_zipped_is_of_one_length() -> None:
     assert loose_zips("report") == [
         "zip(functions, (name for name in NAMES if name not in taken), strict=False)",
-        "zip(parameters, found[1].split(', '), strict=False)",
+        "zip(parameters, call[1].split(', '), strict=False)",
     ]

@@ -22,7 +22,7 @@ def test_no_line_of_an_engine_is_a_command_to_the_runner_of_a_job(line: str) -> 
 
 def test_a_program_that_needs_its_environment_says_so() -> None:
     found = verdict("a/b", "wrong", "the gradient of x is 0.1", shown=True)
-    unwritten = replace(found, evidence=Evidence(replace(entry("0.1"), remark="unwritten"), 4))
+    unwritten = replace(found, evidence=Evidence(replace(entry("0.1"), qualifier="unwritten"), 4))
     assert "MALLOC_PERTURB_" not in failure_text(Script("example", "1", found))
     assert "Run it with MALLOC_PERTURB_=" in failure_text(Script("example", "1", unwritten))
 

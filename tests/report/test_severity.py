@@ -25,7 +25,9 @@ read value g
 """
 
 
-def found(outcome: Outcome = "wrong", fact: Fact | None = None, scenario: str = WRONG.scenario) -> Severity | None:
+def severity_of(
+    outcome: Outcome = "wrong", fact: Fact | None = None, scenario: str = WRONG.scenario
+) -> Severity | None:
     evidence = WRONG.evidence if fact is None else Evidence(fact, 4)
     return severity(replace(WRONG, verdict=outcome, evidence=evidence, scenario=scenario))
 
@@ -35,34 +37,37 @@ def value(name: str) -> Fact:
 
 
 @pytest.mark.parametrize(
-    ("said", "given"),
+    ("expected", "derived"),
     [
-        ("wrong first derivative", found()),
-        ("wrong higher derivative", found(scenario=SECOND)),
-        ("wrong higher derivative", found(fact=value("g"), scenario=SECOND)),
-        ("wrong value", found(fact=value("a"), scenario=SECOND)),
-        ("missing", found("missing")),
-        ("crash or hang", found("crashed")),
-        ("crash or hang", found("hung")),
-        ("wrong error", found("unexpected-error")),
-        ("other rule broken", found(fact=Dtype(subject=Subject("value", "a"), seen="float64", expected="float32"))),
-        ("other rule broken", found(fact=Silence(due=("freed-graph",)))),
-        ("inaccurate", found("inaccurate")),
+        ("wrong first derivative", severity_of()),
+        ("wrong higher derivative", severity_of(scenario=SECOND)),
+        ("wrong higher derivative", severity_of(fact=value("g"), scenario=SECOND)),
+        ("wrong value", severity_of(fact=value("a"), scenario=SECOND)),
+        ("missing", severity_of("missing")),
+        ("crash or hang", severity_of("crashed")),
+        ("crash or hang", severity_of("hung")),
+        ("wrong error", severity_of("unexpected-error")),
+        (
+            "other rule broken",
+            severity_of(fact=Dtype(subject=Subject("value", "a"), seen="float64", expected="float32")),
+        ),
+        ("other rule broken", severity_of(fact=Silence(expected_kinds=("freed-graph",)))),
+        ("inaccurate", severity_of("inaccurate")),
     ],
 )
-def test_evidence_decides(said: Severity, given: Severity | None) -> None:
-    assert given == said
+def test_evidence_decides(expected: Severity, derived: Severity | None) -> None:
+    assert derived == expected
 
 
 def test_every_failure_has_a_severity_and_nothing_else() -> None:
-    assert {outcome for outcome in OUTCOMES if found(outcome)} == FAILURES
+    assert {outcome for outcome in OUTCOMES if severity_of(outcome)} == FAILURES
     assert set(MEANINGS) == set(SEVERITIES) == set(get_args(Severity))
 
 
 def test_a_value_that_is_a_first_derivative_is_one() -> None:
     scenario = SECOND.replace("g = grad a x", "g = jvp a x float64[] {0x1p+0}").replace("backward g\nread grad x\n", "")
-    assert found(fact=value("g"), scenario=scenario) == "wrong first derivative"
-    assert found(scenario="not a scenario") == "wrong first derivative"
+    assert severity_of(fact=value("g"), scenario=scenario) == "wrong first derivative"
+    assert severity_of(scenario="not a scenario") == "wrong first derivative"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import ast
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 READERS = {
-    "refgrad/report/alone.py": "the standard error of a compiler or a program",
+    "refgrad/report/standalone.py": "the standard error of a compiler or a program",
     "refgrad/report/document.py": "names of engines, for names of files",
     "refgrad/report/findings/causes.py": "code templates of engine files",
     "refgrad/report/findings/folding.py": "no text: it changes trees of code templates",

@@ -30,22 +30,18 @@ WORDS = {
 }  # fmt: skip
 """Words that names must not contain, with the words to use."""
 
-FIELD = frozenset({"align_corners", "chance_to_miss", "in_place", "last_place", "not_found"})
-"""Parts of names in which the field uses a word of the list."""
+FIELD = frozenset({"align_corners", "chance_to_miss", "in_place", "last_place", "not_found", "refusals"})
+"""Parts of names in which the field uses a word of the list, and ``refusals``, which engine files have as a key."""
 
-EXEMPT = frozenset({
-    "checking", "generation", "native", "report",
-    "grading/bench.py", "grading/checks/operators/exceptional.py",
-    "grading/checks/behaviour_checks.py", "grading/judging", "facts",
-})  # fmt: skip
-"""Packages and modules that still use words of the list in names. `facts` was part of `judging` and `report`."""
+EXEMPT = frozenset({"checking"})
+"""Packages that still use words of the list in names."""
 
 SPOKEN = re.compile(
     r"\b(?:told|tells?|belied|shaken|unsent|uncoupled|bench|nearness|excuses?|excused)\b", re.IGNORECASE
 )
 """Words that have no other sense in a docstring."""
 
-EXEMPT_PROSE = frozenset({"checking", "facts", "report"})
+EXEMPT_PROSE = frozenset({"checking"})
 """Packages and modules whose docstrings still have such words."""
 
 

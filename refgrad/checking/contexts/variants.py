@@ -318,7 +318,7 @@ def _text(error: Exception) -> str:
 def _is_refusal(error: Exception) -> bool:
     """Return True if an exception means that a backward does not support a context."""
     raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
-    return raised.is_refusal or isinstance(error, AssertionError) or bool(re.search(REFUSAL, str(error)))
+    return raised.is_unsupported or isinstance(error, AssertionError) or bool(re.search(REFUSAL, str(error)))
 
 
 def _is_lost(error: BaseException) -> bool:

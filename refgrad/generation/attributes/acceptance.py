@@ -21,8 +21,8 @@ PAIR: Final = 2
 
 def _exist(axes: Any, rank: int) -> bool:
     """Return True if these axes, or this one, exist and are distinct."""
-    given = axes if isinstance(axes, tuple) else (axes,)
-    return all(-rank <= axis < rank for axis in given) and len({axis % rank for axis in given}) == len(given)
+    listed = axes if isinstance(axes, tuple) else (axes,)
+    return all(-rank <= axis < rank for axis in listed) and len({axis % rank for axis in listed}) == len(listed)
 
 
 def existing_axes(value: Any, site: Site, _attribute: Attribute) -> bool:
@@ -127,7 +127,7 @@ def points(value: Any, site: Site, attribute: Attribute) -> bool:
     return not_negative(value, site, attribute) and list(value) == sorted(value)
 
 
-def places(value: Any, site: Site, attribute: Attribute) -> bool:
+def line_indices(value: Any, site: Site, attribute: Attribute) -> bool:
     """Return True if indices lie in the axis, and, if the options require it, are not negative or distinct by line."""
     rank = max(1, site.rank)
     indices, axis = np.asarray(value, dtype=int), site.chosen["axis"] % rank
@@ -151,7 +151,7 @@ def _distinct(lines: np.ndarray[Any, np.dtype[Any]], length: int) -> bool:
     return bool(np.all(np.diff(np.sort(lines % max(1, length), axis=-1), axis=-1)))
 
 
-def flat_places(value: Any, site: Site, _attribute: Attribute) -> bool:
+def flat_indices(value: Any, site: Site, _attribute: Attribute) -> bool:
     """Return True if indices into all entries exist, and are distinct unless they accumulate."""
     size, indices = math.prod(site.shape), np.asarray(value, dtype=int)
     inside = bool(np.all((indices >= -size) & (indices < size)))

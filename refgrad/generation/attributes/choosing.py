@@ -408,7 +408,7 @@ def classes(choices: Choices, site: Site, _attribute: Attribute) -> AttributeVal
     return nested((*site.shape[:axis], *site.shape[axis + 1 :]), lambda: choices.integer(0, length - 1))
 
 
-def places(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
+def line_indices(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
     """Return indices along the chosen axis for lines of the first operand."""
     return _lines(choices, site.shapes, site.chosen["axis"], attribute.options)
 
@@ -420,7 +420,7 @@ def rows(choices: Choices, site: Site, attribute: Attribute) -> AttributeValue:
     return _lines(choices, [(shapes[0][axis],), (count,)], 0, attribute.options)
 
 
-def flat_places(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
+def flat_indices(choices: Choices, site: Site, _attribute: Attribute) -> AttributeValue:
     """Return an index into all entries for each entry of the last operand, distinct ones unless they accumulate."""
     size, count = math.prod(site.shape), math.prod(site.shapes[-1])
     if not size:

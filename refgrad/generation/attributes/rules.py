@@ -82,9 +82,9 @@ ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType
         choosing.classes, simplification.classes, rank=1,
         suits=lambda shape: shape[min(1, len(shape) - 1)] > 0, adapt=lambda _shape, _rank: (2,),
     ),
-    "places": AttributeRule(choosing.places, entries((0, 1)), acceptance.places),
+    "places": AttributeRule(choosing.line_indices, entries((0, 1)), acceptance.line_indices),
     "rows": AttributeRule(choosing.rows, entries((0, 1)), acceptance.rows),
-    "flat_places": AttributeRule(choosing.flat_places, entries((0, 1)), acceptance.flat_places),
+    "flat_places": AttributeRule(choosing.flat_indices, entries((0, 1)), acceptance.flat_indices),
     "mask": AttributeRule(choosing.mask, entries((True,)), acceptance.mask),
 })  # fmt: skip
 
@@ -130,22 +130,22 @@ def accepts(operator: Operator, shapes: tuple[Shape, ...], attributes: Mapping[s
 
 def simpler_attributes(step: Apply) -> Iterator[Attributes]:
     """Yield simpler attributes: all in their simplest form, then with one simplified at a time."""
-    given = dict(step.attributes)
-    declared = [attribute for attribute in operator_table()[step.operator].attributes if attribute.name in given]
-    plainest = dict(given)
+    attributes = dict(step.attributes)
+    declared = [attribute for attribute in operator_table()[step.operator].attributes if attribute.name in attributes]
+    plainest = dict(attributes)
     for attribute in declared:
         if attribute.required:
-            simpler = ATTRIBUTE_RULES[attribute.type].simpler(given[attribute.name])
-            plainest[attribute.name] = next(simpler, given[attribute.name])
+            simpler = ATTRIBUTE_RULES[attribute.type].simpler(attributes[attribute.name])
+            plainest[attribute.name] = next(simpler, attributes[attribute.name])
         else:
             del plainest[attribute.name]
-    if plainest != given:
+    if plainest != attributes:
         yield tuple(plainest.items())
     for attribute in declared:
         if not attribute.required:
-            yield tuple((name, value) for name, value in given.items() if name != attribute.name)
-        for each in ATTRIBUTE_RULES[attribute.type].simpler(given[attribute.name]):
-            yield tuple((given | {attribute.name: each}).items())
+            yield tuple((name, value) for name, value in attributes.items() if name != attribute.name)
+        for each in ATTRIBUTE_RULES[attribute.type].simpler(attributes[attribute.name]):
+            yield tuple((attributes | {attribute.name: each}).items())
 
 
 def with_lengths(step: Apply, lengths: Mapping[int, int]) -> Apply:

@@ -54,8 +54,8 @@ def axes(value: Any) -> Iterator[AttributeValue]:
 
 def axis_list(value: Any) -> Iterator[AttributeValue]:
     """Yield fewer axes."""
-    given = value if isinstance(value, tuple) else (value,) if value is not None else ()
-    yield from (spliced(given, at) for at in range(len(given)) if len(given) > 1)
+    listed = value if isinstance(value, tuple) else (value,) if value is not None else ()
+    yield from (spliced(listed, at) for at in range(len(listed)) if len(listed) > 1)
     yield from ((0,), (1,))
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from refgrad.generation.admission import distance_to_kink, on_limit
 from refgrad.generation.application import apply_afresh, apply_on_edge
 from refgrad.generation.backward_calls import completed, random_seed
-from refgrad.generation.draft import Draft
+from refgrad.generation.builder import Builder
 from refgrad.generation.graphs import random_scenario
 from refgrad.generation.profile import COUNTS, PROBABILITIES, SHAPES, STANDARD, Choices, GenerationError, Profile
-from refgrad.generation.single_operators.corners import corner_scenarios, plain_corners, subsets, various
+from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases, subsets, various
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
@@ -68,7 +68,7 @@ def scenario_with_entries(seed: int, operator: str, profile: Profile) -> Scenari
 
 
 def _first_success(
-    seed: int, operator: Operator, profile: Profile, apply: Callable[[Draft, Operator], bool]
+    seed: int, operator: Operator, profile: Profile, apply: Callable[[Builder, Operator], bool]
 ) -> Scenario:
     choices = Choices(seed)
     single = replace(
@@ -77,19 +77,19 @@ def _first_success(
     shapes = [shape for shape in SHAPES["operator"] if len(shape) <= single.rank]
     with np.errstate(all="ignore"):
         for _ in range(COUNTS["attempts_at_an_operator"]):
-            draft = Draft(single, choices.choice(shapes), choices)
-            applied = apply(draft, operator) and draft.results[0].requires_grad
-            scenario = completed(draft) if applied else None
+            builder = Builder(single, choices.choice(shapes), choices)
+            applied = apply(builder, operator) and builder.results[0].requires_grad
+            scenario = completed(builder) if applied else None
             if scenario is not None:
                 return scenario
     raise GenerationError(f"the profile admits no scenario for operator {operator.name!r}")
 
 
-def _apply_on_edge(draft: Draft, operator: Operator) -> bool:
+def _apply_on_edge(builder: Builder, operator: Operator) -> bool:
     """Apply the operator near its edges, and return True if an entry is on one: equal numbers need not be a tie."""
-    if not apply_on_edge(draft, operator):
+    if not apply_on_edge(builder, operator):
         return False
-    result = draft.results[0]
+    result = builder.results[0]
     return on_limit(*result.call) or distance_to_kink(*result.call, result.array) == 0
 
 
@@ -193,18 +193,18 @@ def differentiated_twice(  # noqa: PLR0913 (each of them is the caller's to say,
     ``penalty`` is the probability that the second backward starts from the square of the gradient. If ``by`` names a
     leaf, the first gradient is with respect to that leaf, and every gradient is read.
     """
-    made = Continuation(first, choices, profile)
-    output, leaves = made.output, made.leaves
+    continuation = Continuation(first, choices, profile)
+    output, leaves = continuation.output, continuation.leaves
     leaf = by or choices.choice(leaves)
     if weighted:
-        output = made.add_weighted("weighted", output, "w")
+        output = continuation.add_weighted("weighted", output, "w")
         leaves = [*leaves, "w"]
-    start = gradient = made.add_gradient("h", output, leaf, made.backward.seed)
+    start = gradient = continuation.add_gradient("h", output, leaf, continuation.backward.seed)
     if choices.boolean(penalty):
-        start = made.add_product("penalty", gradient, gradient)
-    backward = Backward(start, made.random_seed(leaf))
+        start = continuation.add_product("penalty", gradient, gradient)
+    backward = Backward(start, continuation.random_seed(leaf))
     read = [choices.choice(leaves)] if not by and choices.happens("one_read") else leaves
-    return made.ended(backward, *_gradients(read), Read("value", "h"))
+    return continuation.ended(backward, *_gradients(read), Read("value", "h"))
 
 
 def _gradients(leaves: list[str]) -> list[Read]:
@@ -227,41 +227,41 @@ def third_order_scenario(
     """
     choices = Choices(seed + THIRD_ORDER)
     first = scenario_with_entries(seed, operator, profile)
-    made = Continuation(first, choices, profile)
-    plain = bool(_pairs(made, "none", made.leaves)) and choices.happens("plain_output")
-    return _thrice(made, "none" if plain else _nonlinearity(choices), weighted_gradient)
+    continuation = Continuation(first, choices, profile)
+    plain = bool(_pairs(continuation, "none", continuation.leaves)) and choices.happens("plain_output")
+    return _thrice(continuation, "none" if plain else _nonlinearity(choices), weighted_gradient)
 
 
 def _nonlinearity(choices: Choices) -> Nonlinearity:
     return "weights" if choices.happens("weighted_output") else "square"
 
 
-def _thrice(made: Continuation, nonlinearity: Nonlinearity, weighted_gradient: float, by: str = "") -> Scenario:
+def _thrice(continuation: Continuation, nonlinearity: Nonlinearity, weighted_gradient: float, by: str = "") -> Scenario:
     """Return the scenario with its backward replaced by three.
 
     The first gradient is with respect to the leaf ``by``, unless there is none or nothing depends on that leaf.
     """
-    output, leaves = made.output, made.leaves
+    output, leaves = continuation.output, continuation.leaves
     if nonlinearity == "weights":
-        output = made.add_weighted("w_output", output, "w")
+        output = continuation.add_weighted("w_output", output, "w")
         leaves = [*leaves, "w"]
     elif nonlinearity == "square":
-        output = made.add_product("squared", output, output)
-    pairs = _pairs(made, nonlinearity, _with_nonzero_derivative(made, leaves))
-    leaf, other = made.choices.choice([pair for pair in pairs if pair[0] == by] or pairs)
-    gradient = made.add_gradient("h", output, leaf, made.backward.seed)
-    if made.choices.boolean(weighted_gradient):
-        gradient = made.add_weighted("v_h", gradient, "v")
+        output = continuation.add_product("squared", output, output)
+    pairs = _pairs(continuation, nonlinearity, _with_nonzero_derivative(continuation, leaves))
+    leaf, other = continuation.choices.choice([pair for pair in pairs if pair[0] == by] or pairs)
+    gradient = continuation.add_gradient("h", output, leaf, continuation.backward.seed)
+    if continuation.choices.boolean(weighted_gradient):
+        gradient = continuation.add_weighted("v_h", gradient, "v")
         leaves = [*leaves, "v"]
-    made.add_gradient("g", gradient, other, made.random_seed(leaf))
-    backward = Backward("g", made.random_seed(other))
-    return made.ended(backward, *_gradients(leaves), Read("value", "h"), Read("value", "g"))
+    continuation.add_gradient("g", gradient, other, continuation.random_seed(leaf))
+    backward = Backward("g", continuation.random_seed(other))
+    return continuation.ended(backward, *_gradients(leaves), Read("value", "h"), Read("value", "g"))
 
 
-def _with_nonzero_derivative(made: Continuation, leaves: list[str]) -> list[str]:
+def _with_nonzero_derivative(continuation: Continuation, leaves: list[str]) -> list[str]:
     """Return the leaves with a derivative that is not identically zero, or all leaves if only the weights have one."""
-    reached = {made.output}
-    for step in reversed(made.needed):
+    reached = {continuation.output}
+    for step in reversed(continuation.needed):
         if isinstance(step, Apply) and step.name in reached:
             row = operator_table()[step.operator]
             arguments = [a.name for a in row.arguments for _ in (step.arguments if a.variadic else "1")]
@@ -270,9 +270,9 @@ def _with_nonzero_derivative(made: Continuation, leaves: list[str]) -> list[str]
     return [*kept, *(leaf for leaf in leaves if leaf == "w")] if kept else leaves
 
 
-def _pairs(made: Continuation, nonlinearity: Nonlinearity, leaves: list[str]) -> list[tuple[str, str]]:
+def _pairs(continuation: Continuation, nonlinearity: Nonlinearity, leaves: list[str]) -> list[tuple[str, str]]:
     """Return the leaves whose gradient may be recorded, each with one that the gradient is certain to depend on."""
-    steps = [step for step in made.needed if isinstance(step, Apply)]
+    steps = [step for step in continuation.needed if isinstance(step, Apply)]
 
     def depends(leaf: str, other: str) -> bool:
         if nonlinearity == "square":
@@ -311,15 +311,15 @@ def with_tangents(first: Scenario, choices: Choices, profile: Profile, moving: f
 
     ``moving`` is the probability that a leaf has a tangent.
     """
-    made = Continuation(first, choices, profile)
-    moved = [leaf for leaf in made.leaves if choices.boolean(moving)] or [choices.choice(made.leaves)]
-    tangents = tuple((leaf, made.random_seed(leaf)) for leaf in moved)
-    pushed = Jvp("t", made.output, tangents)
-    return made.ended(pushed, made.backward, Read("value", "t"), *_gradients(made.leaves))
+    continuation = Continuation(first, choices, profile)
+    moved = [leaf for leaf in continuation.leaves if choices.boolean(moving)] or [choices.choice(continuation.leaves)]
+    tangents = tuple((leaf, continuation.random_seed(leaf)) for leaf in moved)
+    pushed = Jvp("t", continuation.output, tangents)
+    return continuation.ended(pushed, continuation.backward, Read("value", "t"), *_gradients(continuation.leaves))
 
 
 @lru_cache(maxsize=512)
-def second_order_corners(
+def second_order_cases(
     operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
 ) -> tuple[Scenario, ...]:
     """Return scenarios that differentiate twice, made of the first ``most`` fixed cases of the operator.
@@ -328,13 +328,13 @@ def second_order_corners(
     is False.
     """
     return tuple(
-        differentiated_twice(corner, Choices(number), profile, weighted=weighted is not False, by=leaf)
-        for number, (corner, leaf) in enumerate(_by_each_leaf(operator, profile, most))
+        differentiated_twice(case, Choices(number), profile, weighted=weighted is not False, by=leaf)
+        for number, (case, leaf) in enumerate(_by_each_leaf(operator, profile, most))
     )
 
 
 @lru_cache(maxsize=512)
-def third_order_corners(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
+def third_order_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios that differentiate three times, made of the first ``most`` fixed cases of the operator.
 
     Each is differentiated with respect to every operand first. The output and the first gradient are multiplied by
@@ -347,9 +347,9 @@ def third_order_corners(operator: str, profile: Profile, most: int | None = None
 
 
 @lru_cache(maxsize=512)
-def forward_corners(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
+def forward_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios with tangents for all leaves, made of the first ``most`` fixed cases of the operator."""
-    return tuple(with_tangents(corner, Choices(0), profile) for corner in _various(operator, profile, most))
+    return tuple(with_tangents(case, Choices(0), profile) for case in _various(operator, profile, most))
 
 
 @lru_cache(maxsize=512)
@@ -361,7 +361,7 @@ def subsets_of_second_order(
     They are made of one of the first ``most`` fixed cases of the operator. The output is multiplied by a leaf unless
     ``weighted`` is False.
     """
-    plain = (corner for corner in plain_corners(operator, profile, most) if len(corner.leaves) > 1)
+    plain = (case for case in plain_cases(operator, profile, most) if len(case.leaves) > 1)
     base = next(filter(_has_entries, plain), None)
     chosen = ((subset, leaf) for subset in (subsets(base) if base is not None else ()) for leaf in subset.leaves)
     twice = (
@@ -385,4 +385,4 @@ def _by_each_leaf(operator: str, profile: Profile, most: int | None) -> Iterator
 
 
 def _various(operator: str, profile: Profile, most: int | None) -> Iterator[Scenario]:
-    return islice(various(corner_scenarios(operator, profile, most)), COUNTS["most_cases"])
+    return islice(various(fixed_cases(operator, profile, most)), COUNTS["most_cases"])

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from refgrad.generation.application import apply_afresh
 from refgrad.generation.backward_calls import completed
-from refgrad.generation.draft import Draft
+from refgrad.generation.builder import Builder
 from refgrad.generation.profile import COUNTS, MAGNITUDES, SHAPES, STANDARD, Choices, Profile
-from refgrad.generation.single_operators.corners import certain, distinct, results_differ
+from refgrad.generation.single_operators.fixed_cases import certain, distinct, results_differ
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
@@ -37,7 +37,7 @@ FINITE: Final = (SUBNORMAL, LARGEST, -0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """One entry of one operand, in a scenario of ordinary numbers."""
 
     base: Scenario
@@ -76,33 +76,33 @@ class Place:
 
         return Scenario(with_values(self.base.steps, value))
 
-    def found_in(self, smaller: Scenario) -> Place | None:
+    def located_in(self, smaller: Scenario) -> Position | None:
         """Return the position in a scenario with fewer numbers, none of them new; None if it is not unique."""
         known = {float(self.number), *self.others.tolist()}
         leaves = [leaf for leaf in smaller.leaves if leaf.value.dtype != "bool"]
-        given = [(leaf.name, n, x) for leaf in leaves for n, x in enumerate(leaf.value.to_numpy().ravel().tolist())]
-        here = [(name, entry) for name, entry, number in given if number == self.number]
-        if len(here) != 1 or not known.issuperset(number for _, _, number in given):
+        entries = [(leaf.name, n, x) for leaf in leaves for n, x in enumerate(leaf.value.to_numpy().ravel().tolist())]
+        here = [(name, entry) for name, entry, number in entries if number == self.number]
+        if len(here) != 1 or not known.issuperset(number for _, _, number in entries):
             return None
         return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
 
-    def moved_to(self, scenario: Scenario) -> Place:
+    def moved_to(self, scenario: Scenario) -> Position:
         """Return the same position in another scenario with the same leaves."""
         return replace(self, base=scenario)
 
 
 @lru_cache(maxsize=1024)
-def exceptional_places(
+def exceptional_positions(
     operator: str, profile: Profile = STANDARD, bases: int = COUNTS["bases_of_places"]
-) -> tuple[Place, ...]:
+) -> tuple[Position, ...]:
     """Return the positions of exceptional numbers: in each operand one that the result depends on, and one that not."""
     row = operator_table()[operator]
     return tuple(
-        replace(place, first=not number)
+        replace(position, first=not number)
         for number, base in enumerate(_bases(row, profile, bases if row.attributes else 1))
         for leaf in base.leaves
         if leaf.requires_grad
-        for place in _places(base, leaf)
+        for position in _positions(base, leaf)
     )
 
 
@@ -116,9 +116,9 @@ def _bases(row: Operator, profile: Profile, count: int) -> list[Scenario]:
 def _drawn(row: Operator, profile: Profile, seed: int) -> Scenario | None:
     shapes = SHAPES["exceptional"]
     shape = shapes[seed % len(shapes)] if profile.rank else ()
-    draft = Draft(profile, shape, Choices(seed))
+    builder = Builder(profile, shape, Choices(seed))
     with np.errstate(all="ignore"):
-        drawn = completed(draft) if apply_afresh(draft, row) else None
+        drawn = completed(builder) if apply_afresh(builder, row) else None
     return drawn if drawn is not None and _is_ordinary(drawn) else None
 
 
@@ -130,24 +130,22 @@ def _is_ordinary(scenario: Scenario) -> bool:
     return distinct and all(array.size and np.all(array) for array in arrays)
 
 
-def _places(base: Scenario, leaf: Leaf) -> Iterator[Place]:
+def _positions(base: Scenario, leaf: Leaf) -> Iterator[Position]:
     """Yield an entry of a leaf that the result depends on, if possible not the first one, and one that it does not."""
-    size = leaf.value.size
-    entries = [*range(1, size), 0]
-    given = [Place(base, leaf.name, entry) for entry in entries]
-    matters = {place.entry: _matters(place) for place in given}
-    yield from [place for place in given if matters[place.entry]][:1]
-    yield from [replace(place, matters=False) for place in given if not matters[place.entry]][:1]
+    positions = [Position(base, leaf.name, entry) for entry in (*range(1, leaf.value.size), 0)]
+    matters = {position.entry: _matters(position) for position in positions}
+    yield from [position for position in positions if matters[position.entry]][:1]
+    yield from [replace(position, matters=False) for position in positions if not matters[position.entry]][:1]
 
 
-def _matters(place: Place) -> bool:
+def _matters(position: Position) -> bool:
     """Return True if the result changes with the entry."""
     try:
-        return results_differ(place.base, place.holding(place.number * (1 + MAGNITUDES["change"])))
+        return results_differ(position.base, position.holding(position.number * (1 + MAGNITUDES["change"])))
     except ScenarioEvaluationError:
         return True
 
 
-def numbers_at(place: Place) -> tuple[float, ...]:
+def numbers_at(position: Position) -> tuple[float, ...]:
     """Return the exceptional numbers that are tried at a position."""
-    return (*NOT_FINITE, *FINITE) if place.matters and place.first else NOT_FINITE[:2]
+    return (*NOT_FINITE, *FINITE) if position.matters and position.first else NOT_FINITE[:2]

@@ -20,9 +20,9 @@ import numpy as np
 from refgrad.generation.admission import Array, well_formed
 from refgrad.generation.application import fresh_leaf, next_shape, sample_range, slots, tame
 from refgrad.generation.attributes.rules import choose_attributes
-from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.builder import Builder, Operand
 from refgrad.generation.profile import COUNTS, MAGNITUDES, NUMBERS, SHAPES, STANDARD, Choices, Profile
-from refgrad.generation.single_operators.corners import certain
+from refgrad.generation.single_operators.fixed_cases import certain
 from refgrad.interpreter import native, noted
 from refgrad.interpreter.composites import InnerArray
 from refgrad.operators import Argument, Operator, operator_table
@@ -117,11 +117,11 @@ def _is_within_reach(row: Operator, shape: Shape, seed: int, profile: Profile) -
 
 def _cost(row: Operator, shape: Shape, seed: int, profile: Profile) -> tuple[int, int] | None:
     """Return the number of entries that an operator computes on this shape, and of operators that it applies."""
-    draft = Draft(profile, shape, Choices(seed))
-    operands = _operands(draft, row, Random(seed))
+    builder = Builder(profile, shape, Choices(seed))
+    operands = _operands(builder, row, Random(seed))
     if operands is None:
         return None
-    arrays, attributes = [operand.array for operand in operands], _attributes(draft, row, operands, seed)
+    arrays, attributes = [operand.array for operand in operands], _attributes(builder, row, operands, seed)
     try:
         steps = noted(row, arrays, row.bind({name: native(value) for name, value in attributes.items()})).entries
     except (ValueError, IndexError, TypeError):
@@ -139,62 +139,62 @@ def _work(entry: InnerArray) -> int:
 
 
 def _drawn(row: Operator, shape: Shape, seed: int, profile: Profile) -> Scenario | None:
-    draft, source = Draft(profile, shape, Choices(seed)), Random(seed)
-    operands = _operands(draft, row, source)
+    builder, source = Builder(profile, shape, Choices(seed)), Random(seed)
+    operands = _operands(builder, row, source)
     least = MAGNITUDES["true_share"] * math.prod(shape)
     if operands is None or max(operand.array.size for operand in operands) < least:
         return None
-    attributes = _attributes(draft, row, operands, seed)
-    value = draft.compute(row, operands, attributes, margin=MAGNITUDES["large_margin"])
+    attributes = _attributes(builder, row, operands, seed)
+    value = builder.compute(row, operands, attributes, margin=MAGNITUDES["large_margin"])
     if value is None:
         return None
-    draft.add_result(value, row.name, attributes)
+    builder.add_result(value, row.name, attributes)
     if not well_formed(*value.call):
         return None
     numbers = _random_numbers(source, (PERIOD,) if row.elementwise else value.shape)
     seed_array = np.resize(_scaled(numbers, NUMBERS["default_range"]), value.shape)
-    reads = [Read("grad", leaf.name) for leaf in draft.leaves if leaf.requires_grad]
-    draft.steps += [Backward(value.name, Constant.of(seed_array)), *reads, Read("value", value.name)]
-    return draft.scenario
+    reads = [Read("grad", leaf.name) for leaf in builder.leaves if leaf.requires_grad]
+    builder.steps += [Backward(value.name, Constant.of(seed_array)), *reads, Read("value", value.name)]
+    return builder.scenario
 
 
-def _attributes(draft: Draft, row: Operator, operands: list[Operand], seed: int) -> dict[str, Any]:
+def _attributes(builder: Builder, row: Operator, operands: list[Operand], seed: int) -> dict[str, Any]:
     """Return attributes. For the first seeds, the axis is the longest or the shortest one of the first operand."""
     shapes = tuple(operand.shape for operand in operands)
-    attributes = choose_attributes(draft.choices, row, shapes, draft.profile)
+    attributes = choose_attributes(builder.choices, row, shapes, builder.profile)
     names = (attribute.name for attribute in row.attributes if attribute.type in AXES)
     axes = (int(np.argmax(shapes[0])), int(np.argmin(shapes[0])))
     return attributes | {name: axes[seed] for name in islice(names, 1) if seed < len(axes)}
 
 
-def _operands(draft: Draft, row: Operator, source: Random) -> list[Operand] | None:
+def _operands(builder: Builder, row: Operator, source: Random) -> list[Operand] | None:
     """Return new leaves: of one shape and period for an elementwise operator, and of random entries for others."""
     operands: list[Operand] = []
     for argument in slots(row, 2):
         shapes = tuple(operand.shape for operand in operands)
-        shape = draft.base if row.elementwise else next_shape(draft, row, shapes, draft.base)
-        if math.prod(shape) > draft.profile.largest_size:
+        shape = builder.base if row.elementwise else next_shape(builder, row, shapes, builder.base)
+        if math.prod(shape) > builder.profile.largest_size:
             return None
-        operands.append(_leaf(draft, row, argument, shape, source))
+        operands.append(_leaf(builder, row, argument, shape, source))
     return operands
 
 
-def _leaf(draft: Draft, row: Operator, argument: Argument, shape: Shape, source: Random) -> Operand:
+def _leaf(builder: Builder, row: Operator, argument: Argument, shape: Shape, source: Random) -> Operand:
     if row.elementwise:
-        leaf = fresh_leaf(draft.choices, draft.profile, row, argument, (PERIOD,))
+        leaf = fresh_leaf(builder.choices, builder.profile, row, argument, (PERIOD,))
         return Operand.of(np.resize(leaf.array, shape), requires_grad=leaf.requires_grad)
     numbers = _random_numbers(source, shape)
     if argument.dtype == "bool":
         return Operand.of(numbers < MAGNITUDES["true_share"], requires_grad=False)
-    scaled = _scaled(numbers, _range(row, argument, draft))
-    return Operand.of(rounded(scaled, draft.profile.dtype), requires_grad=True)
+    scaled = _scaled(numbers, _range(row, argument, builder))
+    return Operand.of(rounded(scaled, builder.profile.dtype), requires_grad=True)
 
 
-def _range(row: Operator, argument: Argument, draft: Draft) -> Sequence[float]:
+def _range(row: Operator, argument: Argument, builder: Builder) -> Sequence[float]:
     """Return the part of the sample range in which many operators stay finite, or sometimes numbers near one."""
     low, high = sample_range(row, argument)
     least, most = NUMBERS["near_one"]
-    if draft.choices.happens("near_one") and low <= least and most <= high:
+    if builder.choices.happens("near_one") and low <= least and most <= high:
         return NUMBERS["near_one"]
     tame_low, tame_high = tame(low, high)
     return (tame_low, tame_high) if tame_low < tame_high else (low, high)

@@ -18,10 +18,10 @@ import numpy as np
 
 from refgrad.generation.admission import MARGIN, Array, called, well_formed
 from refgrad.generation.backward_calls import random_seed
-from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.builder import Builder, Operand
 from refgrad.generation.profile import COUNTS, MAGNITUDES, PROBABILITIES, STANDARD, Choices, Profile
 from refgrad.generation.single_operators import derivatives
-from refgrad.generation.single_operators.corners import corner_scenarios, entries, plain_corners, roomy, various
+from refgrad.generation.single_operators.fixed_cases import entries, fixed_cases, plain_cases, roomy, various
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords, native
 from refgrad.operators import operator_table
 from refgrad.operators.operator import Shape
@@ -159,11 +159,11 @@ def _through_view(scenario: Scenario, leaf: Leaf, operator: str, viewed: Viewed)
 
 def admitted(scenario: Scenario, profile: Profile) -> bool:
     """Return True if every operator stays inside of its domain and clear of its kinks."""
-    draft = Draft(profile, (), Choices(0))
+    builder = Builder(profile, (), Choices(0))
 
     def fits(step: Apply) -> bool:
         operands = [Operand.of(np.asarray(values[name]), requires_grad=True) for name in step.arguments]
-        return draft.compute(operator_table()[step.operator], operands, keywords(step), margin=MARGIN) is not None
+        return builder.compute(operator_table()[step.operator], operands, keywords(step), margin=MARGIN) is not None
 
     with np.errstate(all="ignore"):
         values = evaluate(scenario, Float64())
@@ -177,16 +177,16 @@ def memory_scenarios(operator: str, profile: Profile = STANDARD, most: int | Non
     They are made of the first ``most`` fixed cases of the operator. If the output is transposed or summed, the
     cotangent that the rule receives is a view too, or one number repeated.
     """
-    plain = plain_corners(operator, profile, most)
+    plain = plain_cases(operator, profile, most)
     base = max(plain, key=_crossed_operands, default=None)
     if base is None:
         return ()
     wide = roomy(profile)
     with np.errstate(all="ignore"):
-        made = [(_viewed(base, layout, others, wide), end) for layout, others, end in VIEWS]
-        made += [(_first(_with_view(c, _numbers(c)[0], layout, wide) for c in plain), end) for layout, end in OF_SOME]
-        made += [(_first(_of_another(case, make, wide) for case in plain), end) for make, end in OF_EACH_OTHER]
-    return tuple(dict.fromkeys(_with_output(scenario, end) for scenario, end in made if scenario is not None))
+        pairs = [(_viewed(base, layout, others, wide), end) for layout, others, end in VIEWS]
+        pairs += [(_first(_with_view(c, _numbers(c)[0], layout, wide) for c in plain), end) for layout, end in OF_SOME]
+        pairs += [(_first(_of_another(case, make, wide) for case in plain), end) for make, end in OF_EACH_OTHER]
+    return tuple(dict.fromkeys(_with_output(scenario, end) for scenario, end in pairs if scenario is not None))
 
 
 @lru_cache(maxsize=512)
@@ -303,20 +303,21 @@ def _with_three_backwards(first: Scenario, choices: Choices, profile: Profile, s
 
     ``summed`` is the probability that the output is summed.
     """
-    made = derivatives.Continuation(first, choices, profile)
-    leaves = [leaf.name for leaf in first.leaves if leaf.requires_grad and any(leaf.name in s.uses for s in made.steps)]
+    longer = derivatives.Continuation(first, choices, profile)
+    used = {name for step in longer.steps for name in step.uses}
+    leaves = [leaf.name for leaf in first.leaves if leaf.requires_grad and leaf.name in used]
     chosen = choices.choice(leaves)
-    numbers = made.random_seed(chosen)
-    backward = made.backward
-    if profile.allows("sum") and backward.seed is not None and made.shapes[made.output] and choices.boolean(summed):
-        total = made.add_sum("total", made.output)
-        backward = Backward(total, made.random_seed(total))
-    made.add_product("between", chosen, made.add_leaf("factor", numbers, requires_grad=False))
-    between = Backward("between", made.random_seed(chosen))
+    numbers = longer.random_seed(chosen)
+    backward = longer.backward
+    if profile.allows("sum") and backward.seed is not None and longer.shapes[longer.output] and choices.boolean(summed):
+        total = longer.add_sum("total", longer.output)
+        backward = Backward(total, longer.random_seed(total))
+    longer.add_product("between", chosen, longer.add_leaf("factor", numbers, requires_grad=False))
+    between = Backward("between", longer.random_seed(chosen))
     gradients = [Read("grad", leaf) for leaf in leaves]
-    values = [Read("value", name) for name in (*(leaf.name for leaf in first.leaves), made.output)]
+    values = [Read("value", name) for name in (*(leaf.name for leaf in first.leaves), longer.output)]
     kept = Backward(backward.output, backward.seed, retain_graph=True)
-    return made.ended(kept, *gradients, between, *gradients, backward, *gradients, *values)
+    return longer.ended(kept, *gradients, between, *gradients, backward, *gradients, *values)
 
 
 @lru_cache(maxsize=512)
@@ -326,9 +327,9 @@ def contract_scenarios_of_ones(operator: str, profile: Profile, most: int | None
     They are made of the first ``most`` fixed cases of the operator, one of them with operands of one shape, if there is
     one: of operands that are stretched, a rule makes copies.
     """
-    corners = sorted(various(corner_scenarios(operator, profile, most)), key=_has_scalar_output)
-    alike = [corner for corner in corners if len({leaf.value.shape for leaf in corner.leaves}) == 1]
-    chosen = list(dict.fromkeys((*alike[:1], *corners)))[: COUNTS["cases_of_ones"]]
+    cases = sorted(various(fixed_cases(operator, profile, most)), key=_has_scalar_output)
+    alike = [case for case in cases if len({leaf.value.shape for leaf in case.leaves}) == 1]
+    chosen = list(dict.fromkeys((*alike[:1], *cases)))[: COUNTS["cases_of_ones"]]
     return tuple(_seeded_with_ones(_with_three_backwards(each, Choices(0), profile, 0.0)) for each in chosen)
 
 
@@ -350,9 +351,9 @@ def applied_twice(operator: str, profile: Profile = STANDARD, most: int | None =
     second application has its own operands, of the same shapes, with the same numbers in reverse order. The scenario is
     made of one of the first ``most`` fixed cases. The result is empty if none of them admits it.
     """
-    corners = (corner for corner in plain_corners(operator, profile, most) if entries(corner) > len(corner.leaves))
-    made = (scenario for scenario in map(_with_another, corners) if admitted(scenario, profile))
-    return tuple(islice(made, 1))
+    cases = (case for case in plain_cases(operator, profile, most) if entries(case) > len(case.leaves))
+    scenarios = (scenario for scenario in map(_with_another, cases) if admitted(scenario, profile))
+    return tuple(islice(scenarios, 1))
 
 
 def _with_another(scenario: Scenario) -> Scenario:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from refgrad.facts import Blocked, Error, Evidence, Remark
+from refgrad.facts import Blocked, Comment, Error, Evidence
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
@@ -35,8 +35,8 @@ class BehaviourCheck(Check):
         """Try each scenario that the engine can run. Faults of an operator by itself are not the behaviour's."""
         if self.behaviour.measurement is not None:
             return self._measured(bench, self.behaviour.measurement)
-        made = FORMS.get(self.chapter, Reliance.filled)
-        tried = [made(bench.reliance, scenario) for scenario in self.behaviour.scenarios]
+        filled = FORMS.get(self.chapter, Reliance.filled)
+        tried = [filled(bench.reliance, scenario) for scenario in self.behaviour.scenarios]
         scenarios = [s for s in tried if bench.reliance.runnable(s)]
         if not scenarios:
             return bench.lacks(self, *bench.reliance.lacking(tried[0]))
@@ -52,34 +52,35 @@ class BehaviourCheck(Check):
         if finding.outcome == "passed":
             return bench.verdict(self, "passed", examples=len(trials))
         scenario = next(trial.scenario for trial in counted if trial.finding is finding)
-        shown = Demonstration(scenario, finding)
+        demonstration = Demonstration(scenario, finding)
         if finding.failed:
-            shown = run_again(scenario, finding, bench, lambda: bench.examine(scenario, self).failed)
-        return bench.shown(self, shown, examples=len(trials))
+            demonstration = run_again(scenario, finding, bench, lambda: bench.examine(scenario, self).failed)
+        return bench.verdict_of(self, demonstration, examples=len(trials))
 
     def _blamed(self, bench: Bench, cause: str, seen: str, examples: int) -> Verdict:
-        remark = Remark(text=f"cannot be judged: {cause} fails by itself" + (f"; here {seen}" if seen else ""))
-        return bench.verdict(self, "inconclusive", remark, cause=cause, examples=examples)
+        comment = Comment(text=f"cannot be judged: {cause} fails by itself" + (f"; here {seen}" if seen else ""))
+        return bench.verdict(self, "inconclusive", comment, cause=cause, examples=examples)
 
     def _measured(self, bench: Bench, measurement: Measurement) -> Verdict:
         """Return the verdict of the measurement, with a program that shows its result as the reproduction.
 
         If a size is too deep for Python's stack, and smaller ones are right, a MUST becomes a SHOULD.
         """
-        shown = take_measurement(bench.engine, measurement, bench.settings)
-        verdicts = (verdict_on(bench, n) for n in shown.operators if bench.reliance.is_faulty(n))
+        result = take_measurement(bench.engine, measurement, bench.settings)
+        verdicts = (verdict_on(bench, n) for n in result.operators if bench.reliance.is_faulty(n))
         if blamed := next((verdict.id for verdict in verdicts if is_broken(verdict)), ""):
-            return self._blamed(bench, blamed, shown.message, examples=shown.examples)
-        if shown.scenario is None:
-            verdict = bench.verdict(self, shown.outcome, examples=shown.examples)
+            return self._blamed(bench, blamed, result.message, examples=result.examples)
+        if result.scenario is None:
+            verdict = bench.verdict(self, result.outcome, examples=result.examples)
         else:
-            verdict = bench.shown(self, Demonstration(shown.scenario, Finding(shown.outcome)), examples=shown.examples)
-        evidence = None if shown.fact is None else Evidence(shown.fact)
-        given = shown.program
-        program = ((Code(given),) if isinstance(given, str) else given) if given else verdict.reproduction
-        deep = isinstance(shown.fact, Error) and "RecursionError" in shown.fact.error.bases and self.level == "MUST"
+            demonstration = Demonstration(result.scenario, Finding(result.outcome))
+            verdict = bench.verdict_of(self, demonstration, examples=result.examples)
+        evidence = None if result.fact is None else Evidence(result.fact)
+        code = result.program
+        program = ((Code(code),) if isinstance(code, str) else code) if code else verdict.reproduction
+        deep = isinstance(result.fact, Error) and "RecursionError" in result.fact.error.bases and self.level == "MUST"
         level: Level = "SHOULD" if deep else verdict.level
-        return replace(verdict, message=shown.message, evidence=evidence, reproduction=program, level=level)
+        return replace(verdict, message=result.message, evidence=evidence, reproduction=program, level=level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,8 @@ class _Trial:
             return cls(scenario, Finding("passed"))
         wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of(v).allows(scenario)]
         of_gradients = (each.id for each in wrong if each.chapter == SECOND_ORDER.name)
-        alone = bench.reliance.wrong_in_isolation(scenario, [each.operator for each in wrong])
-        return cls(scenario, finding, f"operators/{alone}" if alone else next(of_gradients, ""))
+        operator = bench.reliance.wrong_in_isolation(scenario, [each.operator for each in wrong])
+        return cls(scenario, finding, f"operators/{operator}" if operator else next(of_gradients, ""))
 
 
 def _verdicts(bench: Bench, scenario: Scenario) -> Iterable[Verdict]:

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias, get_args, get_type_hints
 
 from refgrad.documents import read_toml
 from refgrad.errors import UserError
-from refgrad.facts import Evidence, Remark
+from refgrad.facts import Comment, Evidence
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.isolation import isolated
@@ -93,12 +93,12 @@ def _of_offer(bench: Bench, claim: Claim) -> Verdict:
     declared = name in adapter.features or name in adapter.dtypes
     nested = {"double_backward"} if isinstance(adapter, FunctionalAdapter) else set()
     if not declared and name not in replace(adapter, lacks=frozenset()).features | {"arrays"} | nested:
-        comment = Remark(text="the adapter does not say so, and has no template that shows it")
+        comment = Comment(text="the adapter does not say so, and has no template that shows it")
         return bench.verdict(claim, "unsupported", comment)
     offered, operators = adapter.features | {name}, bench.engine.operators.keys()
     tried = [s for s in claim.scenarios if required_features(s) <= offered and s.operators <= operators]
     if not tried:
-        return bench.verdict(claim, "inconclusive", Remark(text="the engine has not all that would show it"))
+        return bench.verdict(claim, "inconclusive", Comment(text="the engine has not all that would show it"))
     every = [Demonstration(scenario, examine(scenario, bench.engine)) for scenario in tried]
     seen = [each for each in every if not _lacks_array(each.scenario, each.finding)] or every
     failed = next((each for each in seen if each.finding.outcome != "passed"), None)
@@ -108,7 +108,7 @@ def _of_offer(bench: Bench, claim: Claim) -> Verdict:
     if failed is None and not declared:
         text = f"{name} is there, and not declared: {_advice(name, adapter, there=True)}"
         return _undeclared(bench, claim, text, [each.scenario for each in seen])
-    fact = None if declared else Remark(text=f"{name} is not there, as declared")
+    fact = None if declared else Comment(text=f"{name} is not there, as declared")
     return bench.verdict(claim, "passed", fact, examples=len(seen))
 
 
@@ -121,17 +121,17 @@ def _refuted(bench: Bench, claim: Claim, seen: Demonstration, text: str) -> Verd
     """Return the verdict on something that is declared and does not work, unless an operator is to blame."""
     for name in sorted(name for name in seen.scenario.operators if operator_table()[name].elementwise):
         if examine(isolated(name), bench.engine).failed:
-            comment = Remark(text=f"cannot be judged: {name} fails by itself")
+            comment = Comment(text=f"cannot be judged: {name} fails by itself")
             return bench.verdict(claim, "inconclusive", comment, cause=f"operators/{name}")
     outcome: Outcome = "inconclusive" if seen.finding.outcome == "inconclusive" else "missing"
-    verdict = bench.shown(claim, replace(seen, finding=replace(seen.finding, outcome=outcome)), examples=1)
+    verdict = bench.verdict_of(claim, replace(seen, finding=replace(seen.finding, outcome=outcome)), examples=1)
     return replace(verdict, message=text)
 
 
 def _undeclared(bench: Bench, claim: Claim, text: str, scenarios: Sequence[Scenario]) -> Verdict:
     """Return the verdict on something that works and is not declared."""
-    verdict = bench.shown(claim, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
-    return replace(verdict, message=text, evidence=Evidence(Remark(text=text)), level="SHOULD")
+    verdict = bench.verdict_of(claim, Demonstration(scenarios[0], Finding("missing")), examples=len(scenarios))
+    return replace(verdict, message=text, evidence=Evidence(Comment(text=text)), level="SHOULD")
 
 
 def _advice(name: str, adapter: AnyAdapter, *, there: bool) -> str:
@@ -159,7 +159,7 @@ def _of_policy(bench: Bench, claim: Claim) -> Verdict:
     policies = {value: replace(own, **{name: value}) for value in get_args(get_type_hints(Policy)[name])}
     scenarios = [s for s in claim.scenarios if _is_tried(s, engine, policies.values())]
     if not scenarios:
-        return bench.verdict(claim, "inconclusive", Remark(text="the engine has not all that would show it"))
+        return bench.verdict(claim, "inconclusive", Comment(text="the engine has not all that would show it"))
     seen = {value: _worst_under(policy, scenarios, engine) for value, policy in policies.items()}
     agreeing = [value for value, worst in seen.items() if worst.finding.outcome == "passed"]
     value = getattr(own, name)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from refgrad import generation
-from refgrad.facts import Remark
+from refgrad.facts import Comment
 from refgrad.generation import GraphForm, Meeting, Profile, Reach, Role
 from refgrad.generation.search import batches
 from refgrad.grading.bench import Bench
@@ -43,7 +43,7 @@ def _random(check: FamilyCheck, bench: Bench, *, several: bool) -> Verdict:
     """Try random graphs with one backward, or with several."""
     usable = Usable.of(bench)
     if not usable.joining:
-        return bench.verdict(check, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
+        return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
     profile = _profile(bench, usable.ways, several=several, only=usable.only)
     structured = () if several else generation.structured_graphs(usable.operators("numbers"))
     fitting = tuple(filter(bench.reliance.runnable, structured))
@@ -81,15 +81,15 @@ def _tried(check: FamilyCheck, bench: Bench, make: Make, cause: str = "", fixed:
         verdict = bench.search(check, counted, bench.settings.effort["graphs"], cause=cause)
     except generation.GenerationError as error:
         message = f"cannot be judged by the operators that are right: {error}"
-        return bench.verdict(check, "inconclusive", Remark(text=message))
+        return bench.verdict(check, "inconclusive", Comment(text=message))
     if fixed:
-        further = bench.search(check, fixed.__getitem__, 0, given=fixed, cause=cause, variant="/structured")
+        further = bench.search(check, fixed.__getitem__, 0, fixed=fixed, cause=cause, variant="/structured")
         verdict = merged(verdict, further)
     if verdict.verdict != "passed":
         return verdict
     for scenario in fixed:
         reach.add(scenario)
-    return bench.verdict(check, "passed", Remark(text=str(reach)), examples=verdict.examples, cause=cause)
+    return bench.verdict(check, "passed", Comment(text=str(reach)), examples=verdict.examples, cause=cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def _small(check: FamilyCheck, bench: Bench) -> Verdict:
     usable = Usable.of(bench)
     scenarios = tuple(small_scenarios(bench, usable))
     if not scenarios:
-        return bench.verdict(check, "inconclusive", Remark(text=NOTHING_JOINS), cause=usable.cause)
-    return bench.search(check, scenarios.__getitem__, 0, given=scenarios)
+        return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
+    return bench.search(check, scenarios.__getitem__, 0, fixed=scenarios)
 
 
 def small_scenarios(bench: Bench, usable: Usable) -> Iterator[Scenario]:
@@ -226,7 +226,7 @@ def _lifecycles(check: FamilyCheck, bench: Bench) -> Verdict:
         return bench.lacks(check, "way to change a tensor or its graph")
     operators = frozenset(name for name in generation.LIFECYCLE_OPERATORS if sound(bench, name))
     if not operators:
-        return bench.verdict(check, "inconclusive", Remark(text="no operator is right by itself"))
+        return bench.verdict(check, "inconclusive", Comment(text="no operator is right by itself"))
     profile = generation.lifecycle_profile(features=adapter.features & generation.ALL_FEATURES, operators=operators)
     examples = bench.settings.effort["graphs"]
     return bench.search(check, lambda seed: generation.lifecycle_scenario(seed, profile), examples)

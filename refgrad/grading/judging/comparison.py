@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad import oracles
-from refgrad.facts import Absent, Dtype, Entry, Masked, Numbers, Shape, Subject, Uncoupled
+from refgrad.facts import Absent, Dtype, Entry, Inconsistent, Masked, Numbers, Shape, Subject
 from refgrad.grading.judging.verdict import Finding
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.lifecycle import Contribution, ExpectedValue, Gradient, Prediction
@@ -35,7 +35,7 @@ _Read = tuple[int, Gradient, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class Expected:
     """The expected value or gradient of a step, with the oracle that certifies it and the adapter of the engine."""
 
     oracle: CertifiedOracle
@@ -113,117 +113,118 @@ def _largest(constant: Constant | None) -> float:
     return float(np.max(magnitudes, where=np.isfinite(magnitudes), initial=0.0))
 
 
-def compare_array(subject: Subject, observation: Observation, due: Due) -> Finding:
+def compare_array(subject: Subject, observation: Observation, expected: Expected) -> Finding:
     """Compare an observed array with the expected one and return the finding."""
     array = observation.array
     if array is None:
-        return Finding("missing", Absent(subject=subject)) if due.is_certain else _compare_nothing(subject, due)
+        return Finding("missing", Absent(subject=subject)) if expected.is_certain else _of_absent(subject, expected)
     if observation.masked:
         return Finding("missing", Masked(subject=subject, masked=observation.masked, size=array.size))
-    odd = _odd_dtype(subject, array, observation.dtype, due)
-    if odd is not None:
-        return Finding("wrong", odd)
-    array = _without_further_axes(array, due)
-    judgement = _judge(array, due)
+    unexpected = _unexpected_dtype(subject, array, observation.dtype, expected)
+    if unexpected is not None:
+        return Finding("wrong", unexpected)
+    array = _without_further_axes(array, expected)
+    judgement = _judge(array, expected)
     if judgement.outcome == "passed":
         return Finding("passed")
     if judgement.entry is None:
-        return Finding(judgement.outcome, Shape(subject=subject, seen=array.shape, expected=due.certified().shape))
-    finding = _of_entry(subject, judgement, judgement.entry, due)
-    return _in_other_order(finding, array, due) if finding.outcome == "wrong" else finding
+        return Finding(judgement.outcome, Shape(subject=subject, seen=array.shape, expected=expected.certified().shape))
+    finding = _of_entry(subject, judgement, judgement.entry, expected)
+    return _in_other_order(finding, array, expected) if finding.outcome == "wrong" else finding
 
 
-def _without_further_axes(array: Array, due: Due) -> Array:
+def _without_further_axes(array: Array, expected: Expected) -> Array:
     """Remove the leading axes of length one that an engine adds because its tensors cannot have fewer axes."""
-    least = due.adapter.least_axes
+    least = expected.adapter.least_axes
     if not least or array.ndim != least:
         return array
-    shape = due.certified().shape
+    shape = expected.certified().shape
     return array.reshape(shape) if array.shape == (1,) * (least - len(shape)) + shape else array
 
 
-def _compare_nothing(subject: Subject, due: Due) -> Finding:
+def _of_absent(subject: Subject, expected: Expected) -> Finding:
     """Return the finding for an absent gradient that engines need not record: it counts as zeros."""
-    if due.certified().is_zero:
+    if expected.certified().is_zero:
         return Finding("passed")
-    certified = due.narrowest
+    certified = expected.narrowest
     if not np.all(np.isfinite(certified.radius)):
         return Finding("inconclusive", Absent(subject=subject, certain=False))
     return Finding("passed") if certified.is_zero else Finding("missing", Absent(subject=subject))
 
 
-def _odd_dtype(subject: Subject, array: Array, named: str, due: Due) -> Dtype | None:
+def _unexpected_dtype(subject: Subject, array: Array, named: str, expected: Expected) -> Dtype | None:
     """Return the fact that an array has an unexpected dtype, or None. Integers may stand for floating numbers."""
     if array.dtype.kind not in "fiub":
         return Dtype(subject=subject, seen=str(array.dtype))
-    dtype = due.dtype
-    if named in FORMATS and dtype in due.adapter.dtypes and named != dtype:
+    dtype = expected.dtype
+    if named in FORMATS and dtype in expected.adapter.dtypes and named != dtype:
         return Dtype(subject=subject, seen=named, expected=str(dtype))
     return None
 
 
-def _judge(array: Array, due: Due) -> Judgement:
+def _judge(array: Array, expected: Expected) -> Judgement:
     """Judge an array at the usual precision; if it does not pass, judge it again at the precision that settles it.
 
     A choice is reported only if the highest precision leaves more than one answer, too.
     """
-    judgement = judge(array, due.certified())
+    judgement = judge(array, expected.certified())
     if judgement.outcome == "passed":
         return judgement
-    judgement = judge(array, due.narrowest, due.scale)
-    return judge(array, due.certified(HIGHEST_BITS), due.scale) if judgement.outcome == "convention" else judgement
+    scale = expected.scale
+    judgement = judge(array, expected.narrowest, scale)
+    return judge(array, expected.certified(HIGHEST_BITS), scale) if judgement.outcome == "convention" else judgement
 
 
-def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, due: Due) -> Finding:
+def _of_entry(subject: Subject, judgement: Judgement, error: EntryError, expected: Expected) -> Finding:
     """Return the finding for the worst entry of an array.
 
     NaN where the truth is a limit or a choice is a convention if the operator's row says so, and missing, not wrong,
     otherwise.
     """
-    entry = _entry(subject, error, due.oracle.form)
+    entry = _entry(subject, error, expected.oracle.form)
     if judgement.outcome == "convention":
-        return Finding("convention", replace(entry, remark="choice"))
-    negligible = judgement.outcome == "inaccurate" and abs(float(error.lower)) < due.oracle.form.smallest_normal
-    if (negligible or judgement.outcome == "wrong") and _may_cancel(error, due.oracle, pushed=due.is_pushed):
-        return Finding("inconclusive", replace(entry, remark="cancels"))
+        return Finding("convention", replace(entry, qualifier="choice"))
+    negligible = judgement.outcome == "inaccurate" and abs(float(error.lower)) < expected.oracle.form.smallest_normal
+    if (negligible or judgement.outcome == "wrong") and _may_cancel(error, expected.oracle, pushed=expected.is_pushed):
+        return Finding("inconclusive", replace(entry, qualifier="cancels"))
     if judgement.outcome == "wrong" and math.isnan(error.observed):
-        return _of_no_number(entry, due)
+        return _of_no_number(entry, expected)
     if (negligible or judgement.outcome == "wrong") and is_unwritten(error.observed):
-        return Finding("wrong", replace(entry, remark="unwritten"))
+        return Finding("wrong", replace(entry, qualifier="unwritten"))
     if negligible:
-        return Finding("inaccurate", replace(entry, remark="negligible"))
+        return Finding("inaccurate", replace(entry, qualifier="negligible"))
     return Finding(judgement.outcome, entry)
 
 
-def _of_no_number(entry: Entry, due: Due) -> Finding:
-    undefined = undefined_for(due)
+def _of_no_number(entry: Entry, expected: Expected) -> Finding:
+    undefined = undefined_for(expected)
     if undefined is not None:
-        return Finding("inconclusive", replace(entry, remark="undefined", reason=undefined))
-    convention = oracles.answered_by_nan(due.oracle.original, at_kink=entry.lower != entry.upper)
+        return Finding("inconclusive", replace(entry, qualifier="undefined", reason=undefined))
+    convention = oracles.answered_by_nan(expected.oracle.original, at_kink=entry.lower != entry.upper)
     if convention:
-        return Finding("convention", replace(entry, remark="nan", reason=convention))
-    limits = oracles.limits_met(due.oracle.original)
+        return Finding("convention", replace(entry, qualifier="nan", reason=convention))
+    limits = oracles.limits_met(expected.oracle.original)
     if limits:
-        return Finding("missing", replace(entry, remark="limit", reason=limits[0].reason))
+        return Finding("missing", replace(entry, qualifier="limit", reason=limits[0].reason))
     return Finding("missing" if entry.lower != entry.upper else "wrong", entry)
 
 
-def _in_other_order(finding: Finding, array: Array, due: Due) -> Finding:
-    """Return the finding, with a remark if the wrong value is right for the two operands in reverse order."""
-    original = due.oracle.original
-    step = original.definitions.get(due.prediction.name) if isinstance(due.prediction, ExpectedValue) else None
+def _in_other_order(finding: Finding, array: Array, expected: Expected) -> Finding:
+    """Return the finding, qualified if the wrong value is right for the two operands in reverse order."""
+    original, prediction = expected.oracle.original, expected.prediction
+    step = original.definitions.get(prediction.name) if isinstance(prediction, ExpectedValue) else None
     if not isinstance(step, Apply) or len(set(step.arguments)) != 2:  # noqa: PLR2004 (the first and the second)
         return finding
     turned = replace(step, arguments=step.arguments[::-1])
     other = replace(original, steps=tuple(turned if each is step else each for each in original.steps))
     try:
-        certified = CertifiedOracle(other, due.adapter.dtype).narrowest_value(step.name)
+        certified = CertifiedOracle(other, expected.adapter.dtype).narrowest_value(step.name)
     except ScenarioEvaluationError:
         return finding
     if judge(array, certified).outcome != "passed" or not isinstance(finding.fact, Entry):
         return finding
     call = " ".join((turned.operator, *turned.arguments))
-    return Finding("wrong", replace(finding.fact, remark="order", reason=call))
+    return Finding("wrong", replace(finding.fact, qualifier="order", reason=call))
 
 
 def _entry(subject: Subject, error: EntryError, form: Format) -> Entry:
@@ -270,9 +271,9 @@ def _may_cancel(error: EntryError, oracle: CertifiedOracle, *, pushed: bool = Fa
     return abs(error.observed) <= ALLOWANCE * oracle.form.unit * largest
 
 
-def undefined_for(due: Due) -> str | None:
+def undefined_for(expected: Expected) -> str | None:
     """Return the first name without a value on the way of a gradient or directional derivative, or None."""
-    oracle, prediction = due.oracle, due.prediction
+    oracle, prediction = expected.oracle, expected.prediction
     if isinstance(prediction, Gradient):
         return oracles.undefined_between(oracle, prediction.leaf, {c[0] for c in prediction.contributions})
     step = oracle.scenario.definitions[prediction.lowered]
@@ -281,7 +282,7 @@ def undefined_for(due: Due) -> str | None:
     return next(filter(None, (oracles.undefined_between(oracle, leaf, {step.output}) for leaf in step.leaves)), None)
 
 
-def uncoupled(predictions: Predictions, observations: Observations, oracle: CertifiedOracle) -> Finding | None:
+def inconsistency(predictions: Predictions, observations: Observations, oracle: CertifiedOracle) -> Finding | None:
     """Return the finding for inconsistent subgradients, which are legal one by one but not together, or None.
 
     Scenarios with recorded gradients, hooks or retained gradients are not checked.
@@ -297,7 +298,7 @@ def uncoupled(predictions: Predictions, observations: Observations, oracle: Cert
         truths = {leaf: oracle.narrowest_gradient(leaf, contributions) for leaf in arrays}
         violated = oracles.violation(scenario, contributions, arrays, truths)
         if violated is not None:
-            fact = Uncoupled(
+            fact = Inconsistent(
                 gradients=tuple(Numbers.of(array, name) for name, array in arrays.items()),
                 direction=tuple(Numbers.of(np.asarray(array), name) for name, array in violated.direction.items()),
                 rate=repr(float(violated.rate)),

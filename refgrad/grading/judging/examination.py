@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from refgrad import facts, lifecycle
-from refgrad.grading.judging.comparison import Due, Observations, Predictions, compare_array, uncoupled
+from refgrad.grading.judging.comparison import Expected, Observations, Predictions, compare_array, inconsistency
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.grading.settings import NUMBERS
 from refgrad.native.adapter import AnyAdapter
@@ -121,11 +121,11 @@ def examine(scenario: Scenario, engine: Engine, *, seeds: bool = False) -> Findi
             return finding
         narrow = confront(predictions, observations, CertifiedOracle(lowered.scenario, "float32"), engine.adapter)
         is_right = narrow.outcome in {"passed", "convention"}
-        return Finding("inaccurate", replace(finding.fact, remark="float32"), finding.step) if is_right else finding
+        return Finding("inaccurate", replace(finding.fact, qualifier="float32"), finding.step) if is_right else finding
     dtype = min((engine.adapter.coarser[name] for name in coarser), key=lambda name: FORMATS[name].bits)
     narrow = confront(predictions, observations, CertifiedOracle(lowered.scenario, dtype), engine.adapter)
     reason = f"the engine computes {' and '.join(coarser)} in {dtype} by design"
-    fact = replace(finding.fact, remark="coarser", reason=reason)
+    fact = replace(finding.fact, qualifier="coarser", reason=reason)
     return finding if narrow.failed else Finding("convention", fact, finding.step)
 
 
@@ -165,7 +165,7 @@ def confront(
             break  # later failures follow from this one
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
-        return uncoupled(predictions, observations, oracle) or finding
+        return inconsistency(predictions, observations, oracle) or finding
     return finding
 
 
@@ -184,16 +184,16 @@ def compare_step(
     finding = _compare(prediction, observation, oracle, adapter)
     if number and finding.outcome == "unexpected-error" and isinstance(finding.fact, facts.Error):
         reason = reason_to_fail(oracle, number)
-        return finding if reason is None else Finding("inconclusive", replace(finding.fact, excuse=reason))
+        return finding if reason is None else Finding("inconclusive", replace(finding.fact, explanation=reason))
     return finding
 
 
-def reason_to_fail(oracle: CertifiedOracle, number: int) -> facts.Excuse | None:
+def reason_to_fail(oracle: CertifiedOracle, number: int) -> facts.Explanation | None:
     """Return the reason why a step may raise an error, or None.
 
     ``number`` counts from 1 the steps of a scenario in which no tensor changes.
     """
-    reasons: Mapping[facts.Excuse, Callable[[CertifiedOracle, int], bool]]
+    reasons: Mapping[facts.Explanation, Callable[[CertifiedOracle, int], bool]]
     reasons = {"zero": _is_zero, "valueless": _has_no_value, "outside": _is_outside}
     return next((reason for reason, applies in reasons.items() if applies(oracle, number)), None)
 
@@ -263,10 +263,10 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
         return _of_error(observation.error, may_fail=isinstance(prediction, lifecycle.Open))
     match prediction:
         case lifecycle.ExpectedValue(name=name):
-            return compare_array(facts.Subject("value", name), observation, Due(oracle, prediction, adapter))
+            return compare_array(facts.Subject("value", name), observation, Expected(oracle, prediction, adapter))
         case lifecycle.Gradient(leaf=leaf, contributions=contributions):
             own = in_float64(oracle, leaf, {contribution[0] for contribution in contributions})
-            return compare_array(facts.Subject("gradient", leaf), observation, Due(own, prediction, adapter))
+            return compare_array(facts.Subject("gradient", leaf), observation, Expected(own, prediction, adapter))
         case lifecycle.ExpectedFlag(holds=holds):
             right = observation.array is not None and bool(observation.array) is holds
             flag = facts.Flag(seen=str(observation.array), expected=holds)
@@ -274,15 +274,15 @@ def _compare(  # noqa: PLR0911 (one return for each kind of prediction)
         case lifecycle.Seen():
             return _compare_calls(prediction, observation, oracle, adapter)
         case lifecycle.NoGradient(leaf=leaf):
-            if observation.array is None or not np.any(observation.array):
-                return Finding("passed")
-            return Finding("wrong", facts.Unsent(leaf=leaf, gradients=(facts.Numbers.of(observation.array),)))
+            if observation.array is not None and np.any(observation.array):
+                gradients = (facts.Numbers.of(observation.array),)
+                return Finding("wrong", facts.UnexpectedGradient(leaf=leaf, gradients=gradients))
     return Finding("passed")
 
 
 def _of_error(error: Raised, *, may_fail: bool) -> Finding:
     """Return the finding for an error where none is expected."""
-    if error.is_refusal:
+    if error.is_unsupported:
         return Finding("unsupported", facts.Error(error=error))
     if may_fail:
         return Finding("passed")
@@ -292,13 +292,13 @@ def _of_error(error: Raised, *, may_fail: bool) -> Finding:
 def _compare_error(kinds: tuple[lifecycle.ErrorKind, ...], observation: Observation, adapter: AnyAdapter) -> Finding:
     error = observation.error
     if error is None:
-        return Finding("wrong", facts.Silence(due=kinds))
+        return Finding("wrong", facts.Silence(expected_kinds=kinds))
     if error.is_exhaustion:
         return _of_error(error, may_fail=False)
     required = tuple(filter(None, map(adapter.errors.get, kinds)))
     if len(required) < len(kinds) or any(re.search(pattern, error.text) for pattern in required):
         return Finding("passed")
-    return Finding("unexpected-error", facts.Error(error=error, due=kinds, expected=required))
+    return Finding("unexpected-error", facts.Error(error=error, expected_kinds=kinds, expected=required))
 
 
 def _compare_calls(
@@ -313,7 +313,7 @@ def _compare_calls(
         compare_array(
             facts.Subject("hook", hook, number),
             Observation(np.asarray(array), dtype=observation.dtype, masked=observation.masked),
-            Due(oracle, lifecycle.Gradient(prediction.tensor, (call,)), adapter),
+            Expected(oracle, lifecycle.Gradient(prediction.tensor, (call,)), adapter),
         )
         for number, (array, call) in enumerate(zip(arrays, prediction.calls, strict=True), 1)
     )

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.facts import Entry, Error, Subject
-from refgrad.generation import Place
-from refgrad.grading.judging.comparison import Due, compare_array
+from refgrad.generation import Position
+from refgrad.grading.judging.comparison import Expected, compare_array
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.grading.settings import NUMBERS
@@ -53,21 +53,21 @@ TOWARDS_INFINITY: Final = tuple(2.0**exponent for exponent in PROBES["towards_in
 class Dependence:
     """Dependence of the results of a scenario on one entry of an operand."""
 
-    place: Place
+    position: Position
     adapter: AnyAdapter
 
     def oracle(self, number: float) -> CertifiedOracle:
         """Return the certified oracle of the scenario with a number at the position."""
-        return _oracle(self.place, number, self.adapter.dtype)
+        return _oracle(self.position, number, self.adapter.dtype)
 
     @cached_property
     def row(self) -> Operator:
         """Row of the operator."""
         return operator_table()[self._step.operator]
 
-    def due(self, read: Expectation) -> Due:
+    def expected(self, read: Expectation) -> Expected:
         """Return the expected result with the ordinary number."""
-        return Due(self.oracle(self.place.number), read, self.adapter)
+        return Expected(self.oracle(self.position.number), read, self.adapter)
 
     def is_free(self, read: Expectation) -> Mask:
         """Return the mask of result entries that do not depend on the entry.
@@ -82,7 +82,7 @@ class Dependence:
 
         The derivative with respect to the entry itself is left out.
         """
-        is_own = isinstance(read, Gradient) and read.leaf == self.place.leaf
+        is_own = isinstance(read, Gradient) and read.leaf == self.position.leaf
         return _finite(self._certified(math.nan, read)) & ~(self._is_same_entry(read) & is_own)
 
     def may_move(self, read: Expectation) -> Mask:
@@ -120,7 +120,7 @@ class Dependence:
         that is finite, gives it at the infinity.
         """
         if self.row.composite is not None or (isinstance(read, Gradient) and not self.row.elementwise):
-            return np.full(self.due(read).certified().shape, math.nan)
+            return np.full(self.expected(read).certified().shape, math.nan)
         plain = self._plain(read, number) if isinstance(read, ExpectedValue) else self._plain_slope(read, number)
         if np.isnan(plain).all():
             return plain
@@ -136,17 +136,17 @@ class Dependence:
     @cached_property
     def _numbers(self) -> tuple[float, ...]:
         """The probed numbers: the ordinary one, one near it, and others beyond all other numbers of the operands."""
-        number, others = self.place.number, self.place.others
+        number, others = self.position.number, self.position.others
         low, high = float(others.min(initial=number)), float(others.max(initial=number))
         apart = [end for step in PROBES["apart"] for end in (high + step, low - step)]
         return tuple(dict.fromkeys((number, number * PROBES["near"], *apart)))
 
     @cached_property
     def _step(self) -> Apply:
-        return self.place.base.applications[0]
+        return self.position.base.applications[0]
 
     def _certified(self, number: float, read: Expectation) -> Certified:
-        return Due(self.oracle(number), read, self.adapter).certified()
+        return Expected(self.oracle(number), read, self.adapter).certified()
 
     @cached_property
     def _masks(self) -> dict[Expectation, tuple[Mask, Mask]]:
@@ -159,14 +159,14 @@ class Dependence:
         return self._masks[read]
 
     def _plain(self, value: ExpectedValue, number: float) -> Numbers:
-        values: Mapping[str, Numbers] = evaluate(self.place.holding(number), Float64())
+        values: Mapping[str, Numbers] = evaluate(self.position.holding(number), Float64())
         return values[value.lowered]
 
     def _plain_slope(self, gradient: Gradient, number: float) -> Numbers:
         """Return the row's formula of the partial derivative at an infinity times the seed; NaN where not finite."""
-        values = evaluate(self.place.holding(number), Float64())
+        values = evaluate(self.position.holding(number), Float64())
         out, shape = values[self._step.name], values[gradient.leaf].shape
-        backward = [step for step in self.place.base.steps if isinstance(step, Backward)]
+        backward = [step for step in self.position.base.steps if isinstance(step, Backward)]
         argument = self.row.argument_names[self._step.arguments.index(gradient.leaf)]
         plain = {shape, *(values[name].shape for name in self._step.arguments)} == {out.shape}
         if not plain or len(backward) != 1 or backward[0].output != self._step.name or backward[0].seed is None:
@@ -179,17 +179,17 @@ class Dependence:
 
     def _is_same_entry(self, read: Expectation) -> Mask:
         """Return the mask of the derivative with respect to the same index of any operand of the same shape."""
-        leaf = self.place.base.definitions[self.place.leaf]
+        leaf = self.position.base.definitions[self.position.leaf]
         assert isinstance(leaf, Leaf)
-        mask = np.zeros(self.due(read).certified().shape, dtype=bool)
+        mask = np.zeros(self.expected(read).certified().shape, dtype=bool)
         if isinstance(read, Gradient) and mask.shape == leaf.value.shape:
-            mask.flat[self.place.entry] = True
+            mask.flat[self.position.entry] = True
         return mask
 
 
 @lru_cache(maxsize=64)
-def _oracle(place: Place, number: float, dtype: str) -> CertifiedOracle:
-    return CertifiedOracle(place.holding(number), dtype)
+def _oracle(position: Position, number: float, dtype: str) -> CertifiedOracle:
+    return CertifiedOracle(position.holding(number), dtype)
 
 
 @cache
@@ -232,26 +232,26 @@ PASSES_NAN_OVER: Final = re.compile(r"\bnan(?!_to_num)\w*\(")
 Judged = Callable[[Dependence, float, Expectation, Subject, Observation], Finding]
 
 
-def examine_exceptional(place: Place, number: float, engine: Engine, *, flushes: bool = False) -> Finding:
-    """Return the worst finding of a scenario with a number in a place. Limits at an infinity are not checked.
+def examine_exceptional(position: Position, number: float, engine: Engine, *, flushes: bool = False) -> Finding:
+    """Return the worst finding of a scenario with a number at a position. Limits at an infinity are not checked.
 
     An engine that ``flushes`` treats subnormals as zeros in all computations.
     """
-    dependence = _dependence(place, engine.adapter)
+    dependence = _dependence(position, engine.adapter)
     conventions = dependence.row.exceptional.conventions
     if number == 0:
-        return _unlike(examine(place.holding(number), engine), examine(place.holding(abs(number)), engine))
+        return _unlike(examine(position.holding(number), engine), examine(position.holding(abs(number)), engine))
     if _is_subnormal(number) and (flushes or "subnormal" in conventions):
         return Finding("convention")
     if _is_subnormal(number) and dependence.row.elementwise:
-        plain = examine(place.holding(number), engine)
+        plain = examine(position.holding(number), engine)
         return plain if not plain.failed or (plain.outcome == "wrong" and not dependence.row.kinks) else _left(plain)
-    return _examined(place, number, engine, _judged)
+    return _examined(position, number, engine, _judged)
 
 
-def examine_limits(place: Place, number: float, engine: Engine) -> Finding:
+def examine_limits(position: Position, number: float, engine: Engine) -> Finding:
     """Return the worst finding of the values and derivatives that have a limit as the number becomes infinite."""
-    return _examined(place, number, engine, _by_limit)
+    return _examined(position, number, engine, _by_limit)
 
 
 def _is_subnormal(number: float) -> bool:
@@ -267,16 +267,16 @@ def _unlike(finding: Finding, other: Finding) -> Finding:
     return _left(finding) if finding.failed and other.failed else finding
 
 
-def _examined(place: Place, number: float, engine: Engine, judged: Judged) -> Finding:
+def _examined(position: Position, number: float, engine: Engine, judged: Judged) -> Finding:
     """Judge every array that a scenario shows. An engine may raise an error for the number: that is inconclusive."""
-    scenario = place.holding(number)
+    scenario = position.holding(number)
     predictions, observations = lower(scenario, engine.adapter.policy).predictions, observe(scenario, engine)
-    dependence = _dependence(place, engine.adapter)
+    dependence = _dependence(position, engine.adapter)
     if any(each.ending is not None for each in observations):
-        return confront(predictions, observations, dependence.oracle(place.number), engine.adapter)
+        return confront(predictions, observations, dependence.oracle(position.number), engine.adapter)
     error = next((each.error for each in observations if each.error is not None), None)
     if error is not None:
-        return Finding("inconclusive", Error(error=error, excuse="valueless"))
+        return Finding("inconclusive", Error(error=error, explanation="valueless"))
     spellings = (engine.spelling(step, scenario) for step in scenario.applications)
     if math.isnan(number) and any(map(PASSES_NAN_OVER.search, spellings)):
         return Finding("convention")
@@ -296,10 +296,10 @@ def _subject(read: Expectation) -> Subject:
 
 def _judged(dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation) -> Finding:
     """Judge the entries that do not depend on the number, depend on NaN, or are an extreme number themselves."""
-    due = dependence.due(read)
-    truth, conventions = due.certified().midpoint, dependence.row.exceptional.conventions
+    expected = dependence.expected(read)
+    truth, conventions = expected.certified().midpoint, dependence.row.exceptional.conventions
     if seen.array is None or seen.array.shape != truth.shape:
-        return compare_array(subject, seen, due)
+        return compare_array(subject, seen, expected)
     findings = []
     if "containment" not in conventions:
         finding = _contained(dependence, read, subject, seen, dependence.may_be_free(read))
@@ -308,19 +308,19 @@ def _judged(dependence: Dependence, number: float, read: Expectation, subject: S
         )
     if math.isfinite(number) and isinstance(read, ExpectedValue):
         least = 0.0 if _is_subnormal(number) else FLOAT64.underflow
-        findings.append(_as_due(subject, seen.array, dependence.passed_on(read, number), least, due.scale))
+        findings.append(_compared(subject, seen.array, dependence.passed_on(read, number), least, expected.scale))
     if math.isnan(number) and "nan" not in conventions:
         findings.append(_propagated(dependence, read, subject, seen.array, truth))
     return worst(findings)
 
 
 def _contained(dependence: Dependence, read: Expectation, subject: Subject, seen: Observation, free: Mask) -> Finding:
-    """Judge the entries in ``free`` by the truth with an ordinary number in the place; the others count as right."""
+    """Judge the entries in ``free`` by the truth with an ordinary number there; the others count as right."""
     assert seen.array is not None
-    due = dependence.due(read)
-    judged = np.where(free, seen.array, due.certified().midpoint)
+    expected = dependence.expected(read)
+    judged = np.where(free, seen.array, expected.certified().midpoint)
     array = judged.astype(seen.array.dtype) if seen.array.dtype.kind == "f" else judged  # integers may stand for floats
-    return compare_array(subject, replace(seen, array=array), due)
+    return compare_array(subject, replace(seen, array=array), expected)
 
 
 def _propagated(dependence: Dependence, read: Expectation, subject: Subject, array: Array, truth: Numbers) -> Finding:
@@ -335,7 +335,7 @@ def _propagated(dependence: Dependence, read: Expectation, subject: Subject, arr
     depends = dependence.moves(read) if isinstance(read, ExpectedValue) else dependence.always_moves(read)
     finding = _first(subject, array, suspect & depends, np.full(truth.shape, math.nan))
     if finding.failed and dependence.row.kinks and isinstance(finding.fact, Entry):
-        return Finding("wrong", replace(finding.fact, remark="swallowed"))
+        return Finding("wrong", replace(finding.fact, qualifier="swallowed"))
     return finding
 
 
@@ -343,31 +343,31 @@ def _by_limit(dependence: Dependence, number: float, read: Expectation, subject:
     limits = dependence.limits(read, number)
     if seen.array is None or seen.array.shape != limits.shape or "infinity" in dependence.row.exceptional.conventions:
         return Finding("passed")
-    return _as_due(subject, seen.array, limits, FLOAT64.underflow)
+    return _compared(subject, seen.array, limits, FLOAT64.underflow)
 
 
-def _as_due(subject: Subject, array: Array, due: Numbers, least: float, scale: float = 0.0) -> Finding:
-    """Return the finding for the first entry that differs from ``due`` in its leading digits. NaN matches any entry.
+def _compared(subject: Subject, array: Array, expected: Numbers, least: float, scale: float = 0.0) -> Finding:
+    """Return the finding for the first entry that differs from ``expected`` in its leading digits. NaN matches all.
 
     Where 0 or a subnormal number is expected, an error that is small relative to ``scale`` is inaccurate, not wrong.
     """
     with np.errstate(all="ignore"):
-        error = np.abs(array - due)
-        near = error <= inaccurate_below(FLOAT64) * np.abs(due) + least
-        slight = (np.abs(due) < FLOAT64.smallest_normal) & (error <= negligible_below(FLOAT64) * scale)
-    wrong = ~(np.isnan(due) | (near & np.isfinite(due)) | (array == due))
-    finding = _first(subject, array, wrong & ~slight, due)
-    return finding if finding.failed else _first(subject, array, wrong, due, scale)
+        error = np.abs(array - expected)
+        near = error <= inaccurate_below(FLOAT64) * np.abs(expected) + least
+        slight = (np.abs(expected) < FLOAT64.smallest_normal) & (error <= negligible_below(FLOAT64) * scale)
+    wrong = ~(np.isnan(expected) | (near & np.isfinite(expected)) | (array == expected))
+    finding = _first(subject, array, wrong & ~slight, expected)
+    return finding if finding.failed else _first(subject, array, wrong, expected, scale)
 
 
-def _first(subject: Subject, array: Array, wrong: Mask, due: Numbers, scale: float = 0.0) -> Finding:
+def _first(subject: Subject, array: Array, wrong: Mask, expected: Numbers, scale: float = 0.0) -> Finding:
     """Return the finding for the first entry in the mask ``wrong``: wrong, or inaccurate if a ``scale`` is given."""
     if not wrong.any():
         return Finding("passed")
     index = tuple(map(int, np.argwhere(wrong)[0]))
-    truth, observed = repr(float(due[index])), repr(float(array[index]))
+    truth, observed = repr(float(expected[index])), repr(float(array[index]))
     entry = Entry(subject=subject, index=index, observed=observed, lower=truth, upper=truth)
     if not scale:
         return Finding("wrong", entry)
-    scaled = repr(float(abs(array[index] - due[index]) / scale))
-    return Finding("inaccurate", replace(entry, scaled_error=scaled, remark="negligible"))
+    scaled = repr(float(abs(array[index] - expected[index]) / scale))
+    return Finding("inaccurate", replace(entry, scaled_error=scaled, qualifier="negligible"))

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.generation import period_of
-from refgrad.grading.judging.comparison import Due
+from refgrad.grading.judging.comparison import Expected
 from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
@@ -43,7 +43,7 @@ def agrees(scenario: Scenario, engine: Engine) -> bool:
     An engine that does not support a step passes.
     """
     observations = observe(scenario, engine)
-    if any(seen.error is not None and seen.error.is_refusal for seen in observations):
+    if any(seen.error is not None and seen.error.is_unsupported for seen in observations):
         return True
     if any(seen.error is not None or seen.ending is not None or seen.masked for seen in observations):
         return False
@@ -74,7 +74,7 @@ def _repeats(reads: Arrays, scenario: Scenario, period: Scenario, engine: Engine
         array = reads[step]
         if array is None or array.shape != shape or array.dtype.kind not in "fiub":
             return False
-        certified = Due(oracle, prediction, engine.adapter).certified()
+        certified = Expected(oracle, prediction, engine.adapter).certified()
         if any(judge(extreme, certified).outcome != "passed" for extreme in _extremes(array, certified.midpoint.size)):
             return False
     return True

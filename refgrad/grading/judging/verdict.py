@@ -40,7 +40,7 @@ class Finding:
     @property
     def is_mild(self) -> bool:
         """Return True if it is a SHOULD even in a check of level MUST: digits are lost, or a choice ignores NaN."""
-        swallowed = isinstance(self.fact, Entry) and self.fact.remark == "swallowed"
+        swallowed = isinstance(self.fact, Entry) and self.fact.qualifier == "swallowed"
         return self.outcome == "inaccurate" or (self.outcome == "wrong" and swallowed)
 
     @property
@@ -55,8 +55,8 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A failure and the scenario that shows it, as text and as a program of the engine's library, if there is one."""
+class Case:
+    """An outcome and the scenario that shows it, as text and as a program of the engine's library, if there is one."""
 
     verdict: Outcome
     message: str = ""
@@ -91,7 +91,7 @@ class Verdict:
     screened: int = 0
     evidence: Evidence | None = None
     cause: str = ""
-    further: tuple[Shown, ...] = ()
+    further: tuple[Case, ...] = ()
 
     def __post_init__(self) -> None:
         """Convert the message to plain text, since it may quote the engine."""
@@ -112,7 +112,7 @@ class Verdict:
 
         A verdict of ``passed`` or ``unsupported`` has no statement, either.
         """
-        row = _shown_row(self) | {"further": [_shown_row(each) for each in self.further]}
+        row = _case_row(self) | {"further": [_case_row(each) for each in self.further]}
         if self.verdict in {"passed", "unsupported"}:
             del row["statement"]
         return {name: value for name, value in row.items() if value}
@@ -122,7 +122,7 @@ class Verdict:
         """Return the verdict of a row from ``to_json``. Raises TypeError for unknown or missing members."""
         if not isinstance(row, dict):
             raise TypeError(f"a verdict is an object, not {row!r}")
-        further = tuple(Shown(**_with_evidence(each)) for each in row.get("further", ()))
+        further = tuple(Case(**_with_evidence(each)) for each in row.get("further", ()))
         return cls(**{"operator": ""} | _with_evidence(row) | {"further": further})
 
 
@@ -151,16 +151,16 @@ class Totals:
         return f"of {checks} {fail}" + (f"; {self.not_offered:,} {verb} not offered" if self.not_offered else "")
 
 
-def members(shown: Shown | Verdict, kind: type[Shown | Verdict] = Shown) -> dict[str, Any]:
+def members(case: Case | Verdict, kind: type[Case | Verdict] = Case) -> dict[str, Any]:
     """Return the members that the kind has, by name."""
-    return {each.name: getattr(shown, each.name) for each in fields(kind)}
+    return {each.name: getattr(case, each.name) for each in fields(kind)}
 
 
-def _shown_row(shown: Shown | Verdict) -> dict[str, Any]:
-    evidence = None if shown.evidence is None else shown.evidence.to_json()
-    return members(shown, type(shown)) | {
+def _case_row(case: Case | Verdict) -> dict[str, Any]:
+    evidence = None if case.evidence is None else case.evidence.to_json()
+    return members(case, type(case)) | {
         "evidence": evidence,
-        "reproduction": [statement_row(each) for each in shown.reproduction],
+        "reproduction": [statement_row(each) for each in case.reproduction],
     }
 
 
@@ -176,7 +176,7 @@ def _with_evidence(row: dict[str, Any]) -> dict[str, Any]:
 def merged(one: Verdict, other: Verdict) -> Verdict:
     """Return the worse verdict of two searches of one check, with the failures of the other added to ``further``."""
     first, second = sorted((one, other), key=lambda each: OUTCOMES.index(each.verdict))
-    further = (*first.further, Shown(**members(second)), *second.further) if second.failed else first.further
+    further = (*first.further, Case(**members(second)), *second.further) if second.failed else first.further
     return replace(first, further=further, examples=first.examples + second.examples)
 
 

@@ -48,7 +48,7 @@ class Exercise(MeasuredProgram):
 
     def script(self, library: Library, _: Mapping[str, Any]) -> str:
         """Return the program that prints the noted numbers."""
-        return library.shown(self.text(library), "\n", "for label, counts in attempt():", "    print(label, counts)")
+        return library.program(self.text(library), "\n", "for label, counts in attempt():", "    print(label, counts)")
 
     def text(self, library: Library) -> str:
         """Return the text of ``attempt()``, which does the exercise and returns how often which number was noted."""

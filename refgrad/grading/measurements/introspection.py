@@ -9,7 +9,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
-from refgrad.facts import Died, Fact, Parents, Remark
+from refgrad.facts import Comment, Died, Fact, Parents
 from refgrad.generation import Profile, find_counterexample, lifecycle_profile, lifecycle_scenario, random_scenario
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.programs import Reading, unsupported
@@ -22,7 +22,7 @@ from refgrad.native.engine import Engine
 from refgrad.native.library import EndingError, Library, RaisedError
 from refgrad.native.observation import Graph, Observation
 from refgrad.native.program import Group, Program, program_of
-from refgrad.native.statements import Argument, Attempt, Call, Delete, Name, Show, Statement, Walk
+from refgrad.native.statements import Argument, Attempt, Call, Delete, Name, Show, Statement, Traversal
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Leaf, Read, RequireGrad, Scenario, Step, Write, ZeroGrad, parse
 from refgrad.scenario import DeleteName as DeleteStep
@@ -132,7 +132,7 @@ class GraphProgram:
             output = expected[-1].node
             groups.append(_let_go(scenario, failing, variables, output) if only_output else ())
             walked = {output: variables[output]} if only_output else variables
-            groups.append((Walk(adapter.parents or "", walked),))
+            groups.append((Traversal(adapter.parents or "", walked),))
         return cls(model, expected, failing, Program(tuple(groups), plain.around), tuple(steps), tuple(nodes))
 
 
@@ -236,7 +236,7 @@ def _how_many(recorded: Recorded) -> Fact | None:
     """Return the fact that more or fewer nodes than expected are reached, or None."""
     expected, count = len(recorded.model.graph.may_reach(recorded.output)), len(recorded.reached())
     text = f"{count} nodes are reached from {recorded.output}, not {expected}"
-    return None if count == expected else Remark(text=text)
+    return None if count == expected else Comment(text=text)
 
 
 def _leaves(recorded: Recorded) -> Fact | None:
@@ -246,9 +246,9 @@ def _leaves(recorded: Recorded) -> Fact | None:
     for name in graph.leaves & recorded.nodes.keys():
         is_reached = recorded.nodes[name] in reached
         if name in must and not is_reached:
-            return Remark(text=f"the leaf {name} is not reached from {recorded.output}")
+            return Comment(text=f"the leaf {name} is not reached from {recorded.output}")
         if name not in may and is_reached:
-            return Remark(text=f"the leaf {name} is reached from {recorded.output}, which does not depend on it")
+            return Comment(text=f"the leaf {name} is reached from {recorded.output}, which does not depend on it")
     return None
 
 
@@ -325,7 +325,7 @@ def _failure_of(scenario: Scenario, engine: Engine, claim: str, *, keep: bool = 
         seen = record(scenario, engine, only_output=claim in OF_THE_OUTPUT, keep=keep)
         fact = CLAIMS[claim](seen) if seen is not None and seen.output in seen.nodes else None
     except NoNodeError as error:
-        fact = Remark(text=str(error))
+        fact = Comment(text=str(error))
     except EndingError as error:
         outcome, fact = error.ending.outcome, Died(detail=error.ending.detail, stderr=error.ending.stderr)
     if fact is None:

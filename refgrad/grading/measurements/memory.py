@@ -72,7 +72,7 @@ class Metered:
 
     def program(self, call: str) -> str:
         """Return the program that evaluates ``call`` and prints what it measured, and that runs without refgrad."""
-        return self.library.shown(self.code, "", f"print({call})")
+        return self.library.program(self.code, "", f"print({call})")
 
 
 METERS: Final = MappingProxyType({name: Meter(name, **row) for name, row in PROGRAMS["meters"].items()})
@@ -206,7 +206,7 @@ def measure_weak_reference(engine: Engine, _: Mapping[str, Any], __: Settings) -
         raise
     if seen.data is None:
         return Reading("passed")
-    program = library.shown(text, "", "print(attempt())")
+    program = library.program(text, "", "print(attempt())")
     return Reading("wrong", "an intermediate tensor outlives its graph", program, fact=Measured(quantity="tensor"))
 
 

@@ -165,9 +165,9 @@ class _Sizes:
     def program(self, sizes: Sequence[int]) -> str:
         """Return a program that times several sizes, or prints the numbers of a single one."""
         if len(sizes) == 1:
-            return self.library.shown(self.text, "", f"print(attempt({sizes[0]}))")
+            return self.library.program(self.text, "", f"print(attempt({sizes[0]}))")
         lines = filled(PROGRAMS["timed_sizes"], self.library, sizes=str(tuple(sizes)))
-        return self.library.shown("import time", "\n", self.text, "", *lines)
+        return self.library.program("import time", "\n", self.text, "", *lines)
 
 
 def _tape_text(graph: LargeGraph, tape: TapeAdapter) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from refgrad.errors import UserError, suggestion
 from refgrad.lifecycle import ErrorKind, Policy
-from refgrad.native.adapter.fields import FEATURES, SCHEMAS, given_templates, rows
+from refgrad.native.adapter.fields import FEATURES, SCHEMAS, rows, templates_of
 from refgrad.native.languages import LANGUAGES, Language
 from refgrad.native.languages.language import Template, TemplateError
 from refgrad.native.text import plain_line
@@ -101,13 +101,13 @@ class Adapter:
                 self._check(f"{where}[{name!r}]", text, {*table[name].argument_names, *table[name].attribute_names})
 
     def _check_templates(self) -> None:
-        for where, text, row in given_templates(self):
+        for where, text, row in templates_of(self):
             self._check(where, text, set(row.placeholders or ()))
         for name, row in rows(type(self)).items():
-            given = getattr(self, name)
-            if row.needs and given is not None and getattr(self, row.needs) is None:
+            value = getattr(self, name)
+            if row.needs and value is not None and getattr(self, row.needs) is None:
                 raise self.error(f"{row.needs}: missing; {name} needs it")
-            if row.writes and given and set(given) != set(WRITES):
+            if row.writes and value and set(value) != set(WRITES):
                 raise self.error(f"{name}: there must be a template for each of {list(WRITES)}")
 
     def _check(self, where: str, text: str, allowed: set[str]) -> None:
@@ -182,7 +182,7 @@ class Adapter:
     def features(self) -> frozenset[str]:
         """The features that the templates and declarations provide, without those in ``lacks``."""
         offered = set(self._declared()) if self.scalars_only else {"arrays", *self._declared()}
-        for _, text, row in given_templates(self):
+        for _, text, row in templates_of(self):
             used = Template(text).fields if row.gives_by_placeholder else ()
             offered |= {*row.gives, *(feature for name in used for feature in row.gives_by_placeholder.get(name, ()))}
         return frozenset(offered) - self.lacks
@@ -191,9 +191,9 @@ class Adapter:
         """Yield the features that do not follow from templates."""
         yield from ()
 
-    def refuses(self, said: str) -> bool:
+    def refuses(self, error: str) -> bool:
         """Return True if an error, as ``Type: message``, means that the engine does not offer something."""
-        return any(re.search(pattern, said) for pattern in self.refusals)
+        return any(re.search(pattern, error) for pattern in self.refusals)
 
     def error(self, problem: str) -> AdapterError:
         """Return an error whose message names this engine."""
@@ -201,10 +201,10 @@ class Adapter:
 
     def cannot_start(self, kind: str, message: str) -> str:
         """Return the message for an error of the setup. If a module is missing, it names the package to install."""
-        said = f"engine {self.name!r} cannot be started: {kind}: {message}"
+        text = f"engine {self.name!r} cannot be started: {kind}: {message}"
         package = f'"refgrad[{self.extra}]"' if self.extra else self.distribution
         missing = kind == "ModuleNotFoundError" and package
-        return f"{said}; `pip install {package}` installs it" if missing else said
+        return f"{text}; `pip install {package}` installs it" if missing else text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

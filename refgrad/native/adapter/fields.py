@@ -81,11 +81,11 @@ def required(kind: type) -> list[str]:
     return [each.name for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
 
 
-def given_templates(adapter: Any) -> Iterator[tuple[str, str, AdapterField]]:
+def templates_of(adapter: Any) -> Iterator[tuple[str, str, AdapterField]]:
     """Yield the field, the text and the row of each code template of an adapter."""
     for name, row in rows(type(adapter)).items():
-        given: str | Mapping[str, str] | None = getattr(adapter, name) if row.placeholders is not None else None
-        if isinstance(given, str):
-            yield name, given, row
-        elif given is not None:
-            yield from ((f"{name}[{action!r}]", text, row) for action, text in given.items())
+        value: str | Mapping[str, str] | None = getattr(adapter, name) if row.placeholders is not None else None
+        if isinstance(value, str):
+            yield name, value, row
+        elif value is not None:
+            yield from ((f"{name}[{action!r}]", text, row) for action, text in value.items())

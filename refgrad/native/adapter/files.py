@@ -142,20 +142,20 @@ def _spelled(path: Path, inherited: Mapping[str, Sequence[str]], own: Mapping[st
     for name in own.get("without", ()):
         if name not in inherited:
             raise _error(path, f"without.{name}: no family that the file extends has this row; leave it out")
-    found = {name: list(row) for name, row in inherited.items() if name not in own.get("without", ())}
+    spelled = {name: list(row) for name, row in inherited.items() if name not in own.get("without", ())}
     for module, names in own.get("calls", {}).items():
         try:
             called = spell(module, None if names == "all" else names)
         except AdapterError as error:
             raise _error(path, f"calls.{module}: {error}") from error
-        found |= {name: [text] for name, text in called.items()}
+        spelled |= {name: [text] for name, text in called.items()}
     for name, row in own.get("operators", {}).items():
-        if INHERITED in row and name not in found:
+        if INHERITED in row and name not in spelled:
             raise _error(
                 path, f"operators.{name}: {INHERITED!r} stands for a family's spellings, and none has this row"
             )
-        found[name] = [each for text in row for each in (found[name] if text == INHERITED else [text])]
-    return found
+        spelled[name] = [each for text in row for each in (spelled[name] if text == INHERITED else [text])]
+    return spelled
 
 
 def _check_fields(path: Path, kind: str, merged: Mapping[str, Any]) -> None:
@@ -190,8 +190,8 @@ def _filled(value: Any, modules: Mapping[str, str]) -> Any:
 
 def _arguments(merged: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the adapter's class from the fields of a file."""
-    given = {name: value for name, value in merged.items() if name not in FILE_FIELDS}
-    converted = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in given.items()}
+    values = {name: value for name, value in merged.items() if name not in FILE_FIELDS}
+    converted = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in values.items()}
     spelled = merged["operators"]
     converted["operators"] = {name: row[0] for name, row in spelled.items() if row[0] != ALIKE}
     converted["aliases"] = {name: tuple(row[1:]) for name, row in spelled.items() if len(row) > 1}

@@ -106,9 +106,9 @@ def _plain(value: Any) -> Any:
 
 def adapter_of(data: Mapping[str, Any]) -> AnyAdapter:
     """Return the adapter that :func:`adapter_data` describes. Raises AdapterError where it is malformed."""
-    given = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in data.items()}
-    given["aliases"] = {name: tuple(texts) for name, texts in data["aliases"].items()}
-    return KINDS[given.pop(KIND)](**given)
+    arguments = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in data.items()}
+    arguments["aliases"] = {name: tuple(texts) for name, texts in data["aliases"].items()}
+    return KINDS[arguments.pop(KIND)](**arguments)
 
 
 def imported(name: str, origin: str) -> Any:
@@ -145,11 +145,11 @@ def _loaded(name: str, engine: str, seconds: float, folder: str, path: tuple[str
     finally:
         process.kill()
     if "error" in answer:
-        raise _refusal(answer["error"], engine, origin)
+        raise _import_error(answer["error"], engine, origin)
     return adapter_of(answer["adapter"])
 
 
-def _refusal(error: Mapping[str, Any], engine: str, origin: str) -> AdapterError | EngineStartError:
+def _import_error(error: Mapping[str, Any], engine: str, origin: str) -> AdapterError | EngineStartError:
     """Return the error to raise for an exception of a module.
 
     The message begins with the type of the exception, except for an ImportError, whose message names the module.
@@ -172,13 +172,13 @@ def inventories_of(adapter: AnyAdapter) -> tuple[Inventory, ...]:
         return ()
     module, _, name = adapter.inventory.partition(":")
     try:
-        found = tuple(getattr(importlib.import_module(module), name)())
+        inventories = tuple(getattr(importlib.import_module(module), name)())
     except Exception as error:  # a user's module may raise anything
         raise adapter.error(f"inventory {adapter.inventory!r}: {type(error).__name__}: {error}") from error
-    for candidate in found:
+    for candidate in inventories:
         if not isinstance(candidate, Inventory):
             kind = type(candidate).__name__
             raise adapter.error(
                 f"inventory {adapter.inventory!r}: gives {kind}, not a refgrad.native.adapter.Inventory"
             )
-    return found
+    return inventories

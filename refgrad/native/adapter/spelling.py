@@ -48,7 +48,7 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
     """
     names = [name for operator in operator_table().values() for name in (operator.name, *operator.aliases)]
     try:
-        found = members(adapter.alike, names) if adapter.alike else {}
+        functions = members(adapter.alike, names) if adapter.alike else {}
     except (EngineStartError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -56,7 +56,7 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
         raise EngineStartError(message) from error
     spelled: dict[str, tuple[str, ...]] = {}
     for name, operator in operator_table().items():
-        first = (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, found)
+        first = (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, functions)
         spelled[name] = tuple(dict.fromkeys((*first, *adapter.aliases.get(name, ()))))
     return MappingProxyType({name: texts for name, texts in spelled.items() if texts})
 
@@ -91,20 +91,19 @@ def chosen(spellings: Sequence[str], step: Apply, scenario: Scenario) -> str:
 
 def _saving_matters(scenario: Scenario) -> bool:
     """Return True if a graph may be used after it was freed, or if a tensor is overwritten."""
-    walks = [step for step in scenario.steps if isinstance(step, Backward | Grad)]
-    freed = any(isinstance(walk, Backward) and not walk.retain_graph for walk in walks[:-1])
+    backwards = [step for step in scenario.steps if isinstance(step, Backward | Grad)]
+    freed = any(isinstance(backward, Backward) and not backward.retain_graph for backward in backwards[:-1])
     return freed or any(isinstance(step, Write) for step in scenario.steps)
 
 
 def _origin(step: Apply, scenario: Scenario) -> Iterator[Constant]:
     """Yield the values of the leaves that an application depends on."""
-    made = scenario.definitions
     waiting, seen = list(step.arguments), set[str]()
     while waiting:
         name = waiting.pop()
         if name not in seen:
             seen.add(name)
-            definition = made[name]
+            definition = scenario.definitions[name]
             waiting += definition.uses
             if isinstance(definition, Leaf):
                 yield definition.value

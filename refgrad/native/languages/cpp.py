@@ -28,7 +28,7 @@ class Cpp(Language):
     showing = "std::cout << {shown} << std::endl;  // {what}"
     handler = (("try {",), ("} catch (const std::exception& error) { std::cout << error.what() << std::endl; }",))
     words = literals("nullptr", "true", "false", "NAN", "INFINITY", "-INFINITY")
-    standalone = ("{own}", "{folder}/alone.py", "g++")
+    standalone = ("{own}", "{folder}/standalone.py", "g++")
     conditions = comparisons("std::isnan", "std::abs")
     assertion = (
         "double got = {shown};",

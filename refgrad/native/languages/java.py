@@ -32,7 +32,7 @@ class Java(Language):
     showing = "System.out.println({shown});  // {what}"
     handler = (("try {",), ("} catch (Throwable error) {", "    System.out.println(error);", "}"))
     words = literals("null", "true", "false", "Double.NaN", "Double.POSITIVE_INFINITY", "Double.NEGATIVE_INFINITY")
-    standalone = ("{own}", "{folder}/alone.py", "java")
+    standalone = ("{own}", "{folder}/standalone.py", "java")
     conditions = comparisons("Double.isNaN", "Math.abs")
     assertion = (
         "double got = {shown};",
@@ -57,12 +57,12 @@ class Java(Language):
 
     def whole(self, setup: str, body: str) -> str:
         """Return a complete program: the imports of the adapter's setup, a main class, and the classes of the setup."""
-        given = self.needed(setup, body).strip()
-        head = HEAD.match(given)
+        code = self.needed(setup, body).strip()
+        head = HEAD.match(code)
         imports = head[0] if head else ""
         lines = ["class Finding {", "    public static void main(String[] arguments) {"]
         lines += [f"        {line}".rstrip() for line in body.strip().splitlines()]
-        return "\n".join([imports.strip(), "", *lines, "    }", "}", "", given[len(imports) :].strip()]) + "\n"
+        return "\n".join([imports.strip(), "", *lines, "    }", "}", "", code[len(imports) :].strip()]) + "\n"
 
 
 def _bound(statement: Any) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class JavaScript(Language):
     handler = (("try {",), ("} catch (error) { console.log(String(error)); }",))
     words = literals("null", "true", "false", "NaN", "Infinity", "-Infinity")
     definition = re.compile(r"(?:function|class) (\w+)")
-    standalone = ("node", "{folder}/alone.js")
+    standalone = ("node", "{folder}/standalone.js")
     conditions = comparisons("Number.isNaN", "Math.abs")
     assertion = (
         "var got = {shown};",

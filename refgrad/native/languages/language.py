@@ -45,8 +45,8 @@ class Template:
         Python have neither.
         """
         if len(self.text) > statements.LONGEST_TEMPLATE:
-            shown = self.text[:LONGEST_PROBLEM]
-            raise TemplateError(f"template {shown!r}...: it has more than {statements.LONGEST_TEMPLATE:,} characters")
+            start = self.text[:LONGEST_PROBLEM]
+            raise TemplateError(f"template {start!r}...: it has more than {statements.LONGEST_TEMPLATE:,} characters")
         try:
             parsed = [part for part in string.Formatter().parse(self.text) if part[1] is not None]
         except ValueError as error:
@@ -139,7 +139,7 @@ class Language:
     """Command that runs the program on its standard input and reports errors and printed values as data.
 
     ``{folder}`` is the folder of `refgrad.report`, ``{python}`` the interpreter of the engine, ``{own}`` that of
-    refgrad, and ``{text}`` the source of ``alone.py``.
+    refgrad, and ``{text}`` the source of ``standalone.py``.
     """
     definition: ClassVar[re.Pattern[str]] = re.compile(
         r"(?:import [\w.]+\.|(?:template <.*>\n)?(?:(?:inline|static|final|using|class|interface|struct) )*[\w:<>, ]*?)"
@@ -254,8 +254,8 @@ class Language:
 
     def defines(self, part: str) -> str:
         """Return the name that a part of a setup defines; empty if it is a comment or defines none or several."""
-        found = None if part.startswith(self.comment) else self.definition.match(part)
-        return "" if found is None else found[1]
+        match = None if part.startswith(self.comment) else self.definition.match(part)
+        return "" if match is None else match[1]
 
     def called(self, call: Call) -> str:
         """Return a template with its fields filled in.

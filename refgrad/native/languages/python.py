@@ -15,7 +15,7 @@ from refgrad.documents import LONGEST_PROBLEM
 from refgrad.errors import shortened
 from refgrad.native.languages.language import Language, Template, TemplateError, comparisons, indented, package_version
 from refgrad.native.runners.python_runner import lambda_source
-from refgrad.native.statements import Call, Code, Name, Show, Statement, Walk
+from refgrad.native.statements import Call, Code, Name, Show, Statement, Traversal
 from refgrad.scenario import Constant
 
 
@@ -60,10 +60,10 @@ class Python(Language):
         """Yield the lines of a statement. Raises TypeError for the beginning or the end of a region."""
         match statement:
             case Show():
-                yield f"print({', '.join(self.looks(statement))})  # {statement.what}"
+                yield f"print({', '.join(self.printed(statement))})  # {statement.what}"
             case Code(text=text):
                 yield from text.splitlines()
-            case Walk():
+            case Traversal():
                 yield from self.walked(statement)
             case _:
                 yield from Language.lines(self, statement)
@@ -89,20 +89,20 @@ class Python(Language):
         text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
         return f"np.array({text}{dtype})"
 
-    def looks(self, show: Show) -> Iterator[str]:
+    def printed(self, show: Show) -> Iterator[str]:
         """Yield the expressions that are printed: the result, and its dtype if dtypes are printed."""
         yield self.called(show.call)
         if self.dtypes and show.form == "array" and show.call.fields:
-            shown = Call("np.asarray({shown}).dtype", {"shown": show.call}) if show.dtype is None else show.dtype
-            yield self.called(shown)
+            dtype = Call("np.asarray({shown}).dtype", {"shown": show.call}) if show.dtype is None else show.dtype
+            yield self.called(dtype)
 
-    def walked(self, walk: Walk) -> Iterator[str]:
+    def walked(self, traversal: Traversal) -> Iterator[str]:
         """Yield the lines that print the parents of each node, by name if they have one."""
-        nodes = ", ".join(f"{name!r}: {variable}" for name, variable in walk.nodes.items())
+        nodes = ", ".join(f"{name!r}: {variable}" for name, variable in traversal.nodes.items())
         yield f"nodes = {{{nodes}}}"
         yield "names = {id(node): name for name, node in nodes.items()}"
         yield "for name, node in nodes.items():"
-        yield f"    parents = {self.called(Call(walk.parents, {'node': Name('node')}))}"
+        yield f"    parents = {self.called(Call(traversal.parents, {'node': Name('node')}))}"
         yield "    print(name, [names.get(id(parent), parent) for parent in parents])"
 
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:

@@ -25,7 +25,7 @@ class R(Language):
     handler = (("tryCatch({",), ("}, error = function(error) cat(conditionMessage(error), fill = TRUE))",))
     words = literals("NULL", "TRUE", "FALSE", "NaN", "Inf", "-Inf")
     definition = re.compile(r"(\w+) <-")
-    standalone = ("{own}", "{folder}/alone.py", "Rscript")
+    standalone = ("{own}", "{folder}/standalone.py", "Rscript")
     conditions = comparisons("is.nan", "abs")
     assertion = (
         "got <- {shown}",

@@ -74,15 +74,15 @@ class Compiled(python_runner.Session):
             self.build(["-x", "c++-header", self.header], self.header + ".gch")
         self.functions: Dict[str, Callable[..., int]] = {}
 
-    def build(self, given: Sequence[str], target: str) -> None:
+    def build(self, sources: Sequence[str], target: str) -> None:
         """Compile to a temporary file and move it to the target, since other processes may compile the same.
 
         Raises RuntimeError where it does not compile.
         """
         flags = [option for option in self.options if option not in self.libraries]
         apart = "%s.%d" % (target, os.getpid())
-        command = ["g++", "-std=c++17", "-O0", "-fPIC", *flags, *given, "-o", apart]
-        command += self.libraries if "-shared" in given else []
+        command = ["g++", "-std=c++17", "-O0", "-fPIC", *flags, *sources, "-o", apart]
+        command += self.libraries if "-shared" in sources else []
         done = subprocess.run(  # noqa: S603 (the compiler, with the options of the adapter)
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, check=False
         )
@@ -113,25 +113,25 @@ class Compiled(python_runner.Session):
         lines: List[str] = []
         addresses: List[int | None] = []
         numbers: List[float] = []
-        for name, given in fields.items():
-            if isinstance(given, Held):
-                lines.append("auto& _%s = *static_cast<%s*>(held[%d]);" % (name, given.kind, len(addresses)))
-                addresses.append(given.address)
-            elif isinstance(given, (bool, int, float)) or getattr(given, "shape", None) == ():
-                kind = type(given).__name__ if isinstance(given, (bool, int)) else "double"
+        for name, value in fields.items():
+            if isinstance(value, Held):
+                lines.append("auto& _%s = *static_cast<%s*>(held[%d]);" % (name, value.kind, len(addresses)))
+                addresses.append(value.address)
+            elif isinstance(value, (bool, int, float)) or getattr(value, "shape", None) == ():
+                kind = type(value).__name__ if isinstance(value, (bool, int)) else "double"
                 lines.append("%s _%s = static_cast<%s>(numbers[%d]);" % (kind, name, kind, len(numbers)))
-                numbers.append(float(given))
-            elif isinstance(given, list) and all(isinstance(each, Held) for each in given):
-                parts = ", ".join("*static_cast<Tensor*>(held[%d])" % (len(addresses) + i) for i in range(len(given)))
+                numbers.append(float(value))
+            elif isinstance(value, list) and all(isinstance(each, Held) for each in value):
+                parts = ", ".join("*static_cast<Tensor*>(held[%d])" % (len(addresses) + i) for i in range(len(value)))
                 lines.append("std::vector<Tensor> _%s{%s};" % (name, parts))
-                addresses += [each.address for each in given]
-            elif callable(given):
-                kept.append(CALLED(from_python(given, kept, failures)))
+                addresses += [each.address for each in value]
+            elif callable(value):
+                kept.append(CALLED(from_python(value, kept, failures)))
                 lines.append(
                     "Function _%s = from_outside(reinterpret_cast<Called>(held[%d]));" % (name, len(addresses))
                 )
                 addresses.append(ctypes.cast(kept[-1], ctypes.c_void_p).value)
-            elif given is None:
+            elif value is None:
                 lines.append("[[maybe_unused]] auto _%s = nullptr;" % name)
             else:
                 raise NotImplementedError("arrays and lists of numbers")
@@ -160,9 +160,9 @@ class Compiled(python_runner.Session):
 def from_python(function: Callable[..., Any], kept: List[Any], failures: List[BaseException]) -> Callable[..., Any]:
     """Return a Python function as one of addresses. An exception ends the call and is added to ``failures``."""
 
-    def called(given: Any, count: int) -> Any:
+    def called(addresses: Any, count: int) -> Any:
         try:
-            kept.append(function(*(Held("Tensor", given[i]) for i in range(count))))
+            kept.append(function(*(Held("Tensor", addresses[i]) for i in range(count))))
             return kept[-1].address
         except BaseException as error:
             failures.append(error)

@@ -171,7 +171,7 @@ class Session:
             error = KeyError("left by error") if body["by_error"] else None
             regions.pop().__exit__(KeyError if error else None, error, None)
         elif kind == "walk":
-            return {"graph": self.walk(body, names)}
+            return {"graph": self.traverse(body, names)}
         elif kind == "code":
             scope = dict(self.namespace, **names)
             exec(compile(body, "<program>", "exec", dont_inherit=True), scope)
@@ -195,18 +195,18 @@ class Session:
     def call(self, call: Json, names: Names) -> Any:
         """Return the result of a call."""
         return self.evaluate(
-            call["template"], {field: self.argument(given, names) for field, given in call["fields"].items()}
+            call["template"], {field: self.argument(argument, names) for field, argument in call["fields"].items()}
         )
 
-    def argument(self, given: Json, names: Names) -> Any:
+    def argument(self, argument: Json, names: Names) -> Any:
         """Return the value of an argument of a template."""
-        kind, body = next(iter(given.items()))
+        kind, body = next(iter(argument.items()))
         if kind == "name":
             return bound(body, names)
         if kind == "value":
             return literal(body)
         if kind == "array":
-            return made(body)
+            return decoded(body)
         if kind == "names":
             return [bound(name, names) for name in body]
         if kind == "call":
@@ -232,7 +232,7 @@ class Session:
     def show(self, show: Json, names: Names) -> Json:
         """Return the answer of a ``show`` statement."""
         if show.get("optional") and any(
-            "name" in given and given["name"] not in names for given in show["call"]["fields"].values()
+            "name" in argument and argument["name"] not in names for argument in show["call"]["fields"].values()
         ):
             return {"none": True}
         if show.get("timed"):
@@ -278,7 +278,7 @@ class Session:
             if enabled:
                 gc.enable()
 
-    def walk(self, body: Json, names: Names) -> Json:
+    def traverse(self, body: Json, names: Names) -> Json:
         """Return the parents of each node. Nodes are numbered in the order in which they are visited.
 
         All nodes are kept alive during the traversal, so that no two have the same identity.
@@ -297,24 +297,24 @@ class Session:
         for node in met:
             if len(met) > MOST_NODES:
                 raise LimitError("a graph of more than %d nodes is too large to be walked" % MOST_NODES)
-            found = self.evaluate(body["parents"], {"node": node})
-            parents.append([number(parent) for parent in found if parent is not None])
+            parent_nodes = self.evaluate(body["parents"], {"node": node})
+            parents.append([number(parent) for parent in parent_nodes if parent is not None])
         return {"named": named, "parents": parents}
 
     def members(self, modules: Sequence[str], names: Sequence[str]) -> Dict[str, Dict[str, int]]:
         """Return a number for each of the names that a module has, by module. Names of one object have one number."""
         numbers: Dict[int, int] = {}
         held: List[Any] = []
-        found: Dict[str, Dict[str, int]] = {}
+        by_module: Dict[str, Dict[str, int]] = {}
         for module in modules:
             owner = eval(module, self.namespace)
-            found[module] = {}
+            by_module[module] = {}
             for name in names:
                 value = getattr(owner, name, None)
                 if value is not None:
                     held.append(value)
-                    found[module][name] = numbers.setdefault(id(value), len(numbers))
-        return found
+                    by_module[module][name] = numbers.setdefault(id(value), len(numbers))
+        return by_module
 
 
 def lambda_source(template: str, names: Any) -> str:
@@ -340,7 +340,7 @@ def literal(value: Any) -> Any:
     return slice(*body) if kind == "slice" else {"tuple": tuple, "list": list}[kind](map(literal, body))
 
 
-def made(form: Json) -> Any:
+def decoded(form: Json) -> Any:
     """Return a new and writable array from its JSON form, or nested lists where there is no numpy."""
     data = a2b_base64(form["data"])
     shape = tuple(form["shape"])
@@ -574,13 +574,13 @@ class Server:
         What ran after the change is unreliable, and it is not known which program made the change.
         """
         ran: List[List[Json]] = []
-        for place, program in enumerate(programs):
-            self.mark(place, 0)
+        for index, program in enumerate(programs):
+            self.mark(index, 0)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 if numpy is not None:
                     numpy.seterr(all="ignore")
-                ran.append(session.run(program, lambda step, place=place: self.mark(place, step)))  # type: ignore[misc]
+                ran.append(session.run(program, lambda step, index=index: self.mark(index, step)))  # type: ignore[misc]
             self.set_limit(self.limit)
         return {"ran": ran[:1], "tampered": True} if self.tampered() else {"ran": ran}
 
@@ -591,10 +591,10 @@ class Server:
             for name, names, known in self.watched
         )
 
-    def mark(self, place: int, step: int) -> None:
+    def mark(self, index: int, step: int) -> None:
         """Write the index of the program and the number of the step that are being run to the marks."""
         if self.marks is not None:
-            self.marks[0:8] = pack("<II", place, step)
+            self.marks[0:8] = pack("<II", index, step)
 
 
 def survives_a_fork() -> bool:

@@ -59,10 +59,10 @@ def descendants() -> List[int]:
         except (OSError, ValueError, IndexError):
             continue
         children.setdefault(parent, []).append(int(entry))
-    found = list(children.get(os.getpid(), ()))
-    for pid in found:
-        found += children.get(pid, ())
-    return found
+    pids = list(children.get(os.getpid(), ()))
+    for pid in pids:
+        pids += children.get(pid, ())
+    return pids
 
 
 def reaped(runner: int) -> int | None:

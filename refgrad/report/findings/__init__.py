@@ -82,8 +82,8 @@ class Script:
     def environment(self) -> str:
         """What the program was run with: engine, Python, NumPy, platform."""
         python = f"Python {self.python}" if self.python and self.syntax.runs_here else ""
-        told = (self.title, python, f"NumPy {self.numpy}" if self.numpy else "", self.platform)
-        return plain_line(", ".join(part for part in told if part))
+        parts = (self.title, python, f"NumPy {self.numpy}" if self.numpy else "", self.platform)
+        return plain_line(", ".join(part for part in parts if part))
 
     @cached_property
     def sentence(self) -> str:
@@ -122,21 +122,21 @@ class Script:
         """The program, after a comment that describes the failure."""
         numbers = isinstance(self.verdict.fact, Entry) and self.syntax.runs_here and "print(" in self.program
         digits = EVERY_DIGIT if numbers and not self.asserting else ""
-        return "\n".join(self._remarks()) + f"\n\n{digits}{self.program}"
+        return "\n".join(self._comments()) + f"\n\n{digits}{self.program}"
 
     @property
     def needs(self) -> str:
         """What a run of the program needs, so that it fails in each."""
         fact = self.verdict.fact
-        return UNWRITTEN if isinstance(fact, Entry) and fact.remark == "unwritten" else ""
+        return UNWRITTEN if isinstance(fact, Entry) and fact.qualifier == "unwritten" else ""
 
-    def _remarks(self) -> Iterator[str]:
-        remark = self.syntax.comment
-        yield f"{remark}{MARKER[1:]}: {plain_line(self.verdict.id)}, {self.severity}."
+    def _comments(self) -> Iterator[str]:
+        comment = self.syntax.comment
+        yield f"{comment}{MARKER[1:]}: {plain_line(self.verdict.id)}, {self.severity}."
         statement = f"Violated ({self.verdict.level}): {self.verdict.statement}"
         for text in filter(None, (self.sentence, self.needs, statement, f"Found on {self.environment}.")):
             lines = wrap(plain_line(text), CHARACTERS["script_line"], break_long_words=False, break_on_hyphens=False)
-            yield from (f"{remark} {line}" for line in lines)
+            yield from (f"{comment} {line}" for line in lines)
 
 
 def sentence(verdict: Verdict, engine: str) -> str:
@@ -175,13 +175,13 @@ def failures(report: Report) -> list[Script]:
     return [Script(name, version, verdict, **around) for verdict in report.verdicts if verdict.failed]
 
 
-def proofs(found: Iterable[Script]) -> list[Script]:
+def proofs(findings: Iterable[Script]) -> list[Script]:
     """Return the findings that have a program, each program once."""
-    shown: dict[str, Script] = {}
-    for script in found:
+    scripts_by_key: dict[str, Script] = {}
+    for script in findings:
         if script.verdict.reproduction:
-            shown.setdefault(script.key, script)
-    return list(shown.values())
+            scripts_by_key.setdefault(script.key, script)
+    return list(scripts_by_key.values())
 
 
 def scripts(report: Report) -> list[Script]:
@@ -189,14 +189,14 @@ def scripts(report: Report) -> list[Script]:
     return proofs(failures(report))
 
 
-def write_scripts(folder: Path, found: Sequence[Script]) -> list[Path]:
+def write_scripts(folder: Path, findings: Sequence[Script]) -> list[Path]:
     """Write scripts into a folder, in place of those that were written there before."""
     for language in LANGUAGES.values():
         for path in folder.glob(f"*{language.suffix}"):
             if read_bytes(path).startswith(f"{language.comment}{MARKER[1:]}".encode()):
                 path.unlink()
-    if found:
+    if findings:
         folder.mkdir(parents=True, exist_ok=True)
-    for script in found:
+    for script in findings:
         (folder / script.file_name).write_bytes(script.text.encode("utf-8", "backslashreplace"))
-    return [folder / script.file_name for script in found]
+    return [folder / script.file_name for script in findings]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from refgrad.facts import Entry
@@ -51,7 +52,7 @@ class Cause:
     @property
     def at(self) -> tuple[At, ...]:
         """Unusual numbers at which all of its findings were seen."""
-        return tuple(each for each in self.best.at if all(each in found.at for found in self.findings))
+        return tuple(each for each in self.best.at if all(each in finding.at for finding in self.findings))
 
 
 def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:
@@ -66,15 +67,14 @@ def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
     """Return the operators that several engines get wrong, with what causes it in each, the worst numbers first."""
-    found: dict[str, list[Cause]] = {}
-    for given in engines:
-        for cause in given:
-            for operator in dict.fromkeys(each.verdict.operator for each in cause.findings):
-                if operator:
-                    found.setdefault(operator, []).append(cause)
+    by_operator: dict[str, list[Cause]] = {}
+    for cause in chain.from_iterable(engines):
+        for operator in dict.fromkeys(each.verdict.operator for each in cause.findings):
+            if operator:
+                by_operator.setdefault(operator, []).append(cause)
     return {
         operator: sorted(each, key=lambda cause: SEVERITIES.index(cause.severity))
-        for operator, each in sorted(found.items())
+        for operator, each in sorted(by_operator.items())
         if len({cause.best.engine for cause in each}) > 1
     }
 
@@ -106,13 +106,13 @@ def _groups(findings: Sequence[Script]) -> list[list[Script]]:
     groups: list[list[Script]] = []
     known: list[set[Link]] = []
     for finding in findings:
-        group, given = [finding], set(links(finding))
+        group, group_links = [finding], set(links(finding))
         for number in reversed(range(len(groups))):
-            if known[number] & given:
+            if known[number] & group_links:
                 group = groups.pop(number) + group
-                given |= known.pop(number)
+                group_links |= known.pop(number)
         groups.append(group)
-        known.append(given)
+        known.append(group_links)
     return groups
 
 
@@ -121,7 +121,7 @@ def links(finding: Script) -> Iterator[Link]:
     verdict = finding.verdict
     fact = verdict.fact
     operator, own = _operator(verdict), () if fact is None else fact.links()
-    if fact is not None and fact.explains_alone:
+    if fact is not None and fact.links_must_agree:
         yield from own
         return
     if verdict.chapter == "contracts":  # these say what memory gradients may have
@@ -152,15 +152,15 @@ def _higher_derivative(steps: Sequence[object]) -> str:
     moved = [step.leaf for step in steps if isinstance(step, Grad)]
     leaves = dict.fromkeys([*moved, *(step.name for step in steps if isinstance(step, Leaf))])
     names = {leaf: f"x{number}" for number, leaf in enumerate(leaves, 1)}
-    told, output = [], ""
+    terms, output = [], ""
     for number, step in enumerate((step for step in steps if isinstance(step, Apply | Grad)), 1):
         names[step.name] = f"y{number}"
         operands = sorted({names[name] for name in step.arguments}) if isinstance(step, Apply) else ()
-        made = f"f({', '.join(operands)})" if isinstance(step, Apply) else f"d{names[step.output]}/d{names[step.leaf]}"
-        told.append(f"{names[step.name]} = {made}")
+        term = f"f({', '.join(operands)})" if isinstance(step, Apply) else f"d{names[step.output]}/d{names[step.leaf]}"
+        terms.append(f"{names[step.name]} = {term}")
         output = names[step.name]
-    told += [f"d{output}/d{names[step.name]}" for step in steps if isinstance(step, Read) and step.what == "grad"]
-    return ", ".join(told) if moved else ""
+    terms += [f"d{output}/d{names[step.name]}" for step in steps if isinstance(step, Read) and step.what == "grad"]
+    return ", ".join(terms) if moved else ""
 
 
 def _operator(verdict: Verdict) -> str:
@@ -175,8 +175,8 @@ def _functions(finding: Script, operator: str) -> Iterator[str]:
     """Yield the function of the library that a program calls for an operator, if it calls nothing else for it."""
     names = {step.name for step in steps_of(finding.verdict) if isinstance(step, Apply) and step.operator == operator}
     for call in _named_calls(finding.verdict.reproduction):
-        if names.intersection(call.targets) and (found := FUNCTION.fullmatch(call.template)):
-            yield found[1]
+        if names.intersection(call.targets) and (match := FUNCTION.fullmatch(call.template)):
+            yield match[1]
 
 
 def _named_calls(statements: Iterable[Statement], result: str = "") -> Iterator[Call]:
@@ -192,6 +192,6 @@ def _rank(finding: Script) -> tuple[bool, int, int, float, int]:
     """Order findings as causes, and of those the worst number first, and of those the shortest program."""
     fact = finding.verdict.fact
     error = float(fact.relative_error) if isinstance(fact, Entry) else 0.0
-    told = min(error, 1.0) if error == error else 1.0  # noqa: PLR0124 (NaN is as wrong as can be)
+    capped = min(error, 1.0) if error == error else 1.0  # noqa: PLR0124 (NaN is as wrong as can be)
     severity = SEVERITIES.index(finding.severity or SEVERITIES[-1])
-    return finding.verdict.level != "MUST", _height(finding), severity, -told, len(finding.program)
+    return finding.verdict.level != "MUST", _height(finding), severity, -capped, len(finding.program)

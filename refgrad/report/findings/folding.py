@@ -22,7 +22,7 @@ OF_LISTS: Final = frozenset({"jnp.array"})
 """Functions other than ``tensor`` that make the same of a list as of an array of NumPy of it."""
 
 OF_TYPED: Final = frozenset({"mx.array", "mx.np.array", "tf.constant"})
-"""Functions that do so if they are told a dtype."""
+"""Functions that do so if they are given a dtype."""
 
 REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
 """Functions for which libraries that follow NumPy have ``axis=None, keepdims=False``."""
@@ -107,8 +107,8 @@ def _known_call(node: ast.Call, name: str) -> ast.expr:
     match name, node.args:
         case "backward", [ast.Constant(value=None)]:
             node.args = []
-        case "grad" | "make_vjp", [function, ast.Constant(value=int(place))] if place == 0:
-            node.args = [function]  # these differentiate the first argument unless they are told otherwise
+        case "grad" | "make_vjp", [function, ast.Constant(value=int(index))] if index == 0:
+            node.args = [function]  # these differentiate the first argument by default
         case "get", [ast.Constant(value=key), default] if isinstance(node.func, ast.Attribute):
             if isinstance(table := node.func.value, ast.Dict):
                 entries = zip(table.keys, table.values, strict=True)
@@ -241,9 +241,9 @@ def with_shapes(node: ast.stmt, shapes: Shapes) -> ast.stmt:
     targets = [each.target for each in parts if isinstance(each, ast.comprehension | ast.For)]
     own |= {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
     known = {name: shape for name, shape in shapes.items() if shape and name not in own}
-    found = _Known(known).visit(node)
-    assert isinstance(found, ast.stmt)
-    return found
+    decided = _Known(known).visit(node)
+    assert isinstance(decided, ast.stmt)
+    return decided
 
 
 class _Known(ast.NodeTransformer):
@@ -264,30 +264,30 @@ class _Known(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Return the numbers of axes, and a tensor that has the shape already that it is given."""
-        found = self.computed(node)
-        match found:
+        computed = self.computed(node)
+        match computed:
             case ast.Call(func=ast.Attribute(value=inner, attr="reshape"), args=[shape], keywords=[]):
                 if id(shape) in self.put and _shape_of(inner) == ast.literal_eval(shape):
                     return inner
-        return found
+        return computed
 
     def computed(self, node: ast.expr) -> ast.AST:
         """Return the value of an expression that a shape decides."""
-        found = self.generic_visit(node)
-        if not isinstance(found, ast.expr) or not any(id(each) in self.put for each in ast.walk(found)):
-            return found
-        for each in ast.walk(found):
+        visited = self.generic_visit(node)
+        if not isinstance(visited, ast.expr) or not any(id(each) in self.put for each in ast.walk(visited)):
+            return visited
+        for each in ast.walk(visited):
             called = isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id in FUNCTIONS
             named = isinstance(each, ast.Name) and each.id in FUNCTIONS
             if not (isinstance(each, DECIDED) or called or named):
-                return found
-        bounded = _Products().visit(ast.Expression(deepcopy(found)))
+                return visited
+        bounded = _Products().visit(ast.Expression(deepcopy(visited)))
         code = compile(ast.fix_missing_locations(bounded), "shape", "eval")
         try:
             value = eval(code, {"__builtins__": {}, "_product": _product, **FUNCTIONS})
         except (TypeError, ValueError, IndexError, ArithmeticError):
-            return found
-        return self.literal(value) if isinstance(value, int | tuple) else found
+            return visited
+        return self.literal(value) if isinstance(value, int | tuple) else visited
 
     visit_BinOp = visit_Compare = visit_Subscript = computed  # noqa: N815 (names of nodes)
 
@@ -308,11 +308,11 @@ class _Products(ast.NodeTransformer):
         return ast.Call(product, [node.left, node.right], []) if isinstance(node.op, ast.Mult) else node
 
 
-def _shape_of(made: ast.expr) -> tuple[int, ...] | None:
+def _shape_of(tensor: ast.expr) -> tuple[int, ...] | None:
     """Return the shape of a tensor that is made from a literal array of the program."""
-    if not (isinstance(made, ast.Call) and last_name(made.func) in TENSORS and made.args):
+    if not (isinstance(tensor, ast.Call) and last_name(tensor.func) in TENSORS and tensor.args):
         return None
     try:
-        return tuple(np.shape(ast.literal_eval(made.args[0])))
+        return tuple(np.shape(ast.literal_eval(tensor.args[0])))
     except (TypeError, ValueError):
         return None

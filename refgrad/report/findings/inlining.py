@@ -26,10 +26,10 @@ def inlined(program: Sequence[Piece], setup: int = 0) -> list[Piece]:
     Helpers are the functions among the first ``setup`` statements.
     """
     leading = (each.node for each in program[:setup] if isinstance(each.node, ast.FunctionDef))
-    helpers = {each.name: _without_refusals(each) for each in leading}
-    given = [each.changed(lambda node: helpers.get(getattr(node, "name", ""), node)) for each in program]
-    taken = set[str]().union(*(names_in(each.node) for each in given if not _is_helper(each.node, helpers)))
-    return _in_place(given, helpers, taken)
+    helpers = {each.name: _without_rejections(each) for each in leading}
+    pieces = [each.changed(lambda node: helpers.get(getattr(node, "name", ""), node)) for each in program]
+    taken = set[str]().union(*(names_in(each.node) for each in pieces if not _is_helper(each.node, helpers)))
+    return _in_place(pieces, helpers, taken)
 
 
 def _in_place(program: Sequence[Piece], helpers: Helpers, taken: set[str]) -> list[Piece]:
@@ -51,20 +51,20 @@ def _is_helper(node: ast.stmt, helpers: Helpers) -> bool:
     return isinstance(node, ast.FunctionDef) and node.name in helpers
 
 
-def _without_refusals(function: ast.FunctionDef) -> ast.FunctionDef:
-    """Return a helper without what it refuses, as the engine has nothing of the kind: the program got past that."""
+def _without_rejections(function: ast.FunctionDef) -> ast.FunctionDef:
+    """Return a helper without the checks that reject arguments: a program that was run has passed them."""
     node, body = copied(function), list[ast.stmt]()
     for statement in node.body:
         match statement:
-            case ast.Try(body=tried, handlers=[ast.ExceptHandler(body=[refusal, ast.Raise(exc=None)])], finalbody=[]):
-                body += tried if _refuses(refusal) else [statement]
+            case ast.Try(body=tried, handlers=[ast.ExceptHandler(body=[rejection, ast.Raise(exc=None)])], finalbody=[]):
+                body += tried if _rejects(rejection) else [statement]
             case _:
                 body.append(statement)
-    node.body = [each for each in body if not _refuses(each)] or function.body
+    node.body = [each for each in body if not _rejects(each)] or function.body
     return node
 
 
-def _refuses(statement: ast.stmt) -> bool:
+def _rejects(statement: ast.stmt) -> bool:
     match statement:
         case ast.If(body=[ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError")))], orelse=[]):
             return True
@@ -83,13 +83,13 @@ def _replaced(piece: Piece, helpers: Helpers) -> Piece:
 def _returned(function: ast.FunctionDef) -> ast.expr | None:
     """Return the expression that a function consists of, if it is one."""
     match function.body:
-        case [ast.Return(value=ast.expr() as value)] if not _is_odd(function.args):
+        case [ast.Return(value=ast.expr() as value)] if not _has_optional_parameters(function.args):
             return value
     return None
 
 
-def _is_odd(arguments: ast.arguments) -> bool:
-    """Whether a function can be called in other ways than by as many arguments as it has parameters."""
+def _has_optional_parameters(arguments: ast.arguments) -> bool:
+    """Return True if a function can be called in other ways than by as many arguments as it has parameters."""
     return bool(arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs)
 
 
@@ -103,26 +103,26 @@ class _Inlining(ast.NodeTransformer):
         """Return the expression of a helper with the arguments filled in."""
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in self.helpers:
-                match _filled_in(self.helpers[name].args, given, self.helpers[name].body):
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in self.helpers:
+                match _filled(self.helpers[name].args, arguments, self.helpers[name].body):
                     case [ast.Return(value=ast.expr() as value)]:
                         return value
         return node
 
 
-def _filled_in(parameters: ast.arguments, given: Sequence[ast.expr], body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
+def _filled(parameters: ast.arguments, values: Sequence[ast.expr], body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
     """Return statements with arguments in place of parameters, None where one would be computed twice or captured."""
     names = [each.arg for each in parameters.args]
-    if len(names) != len(given) or any(isinstance(each, ast.Starred) for each in given):
+    if len(names) != len(values) or any(isinstance(each, ast.Starred) for each in values):
         return None
     inner = {each.arg for part in body for each in ast.walk(part) if isinstance(each, ast.arg)}
-    if inner & set[str]().union(*map(names_in, given)):
+    if inner & set[str]().union(*map(names_in, values)):
         return None
-    filling = Filling(dict(zip(names, given, strict=True)))
+    filling = Filling(dict(zip(names, values, strict=True)))
     text = [ast.fix_missing_locations(filling.visit(copied(part))) for part in body]
     folded = [ast.fix_missing_locations(Folding().visit(each)) for part in text for each in _decided(part)]
-    for argument in given:
-        same, plain = ast.dump(argument), all(isinstance(node, LITERALS) for node in ast.walk(argument))
+    for value in values:
+        same, plain = ast.dump(value), all(isinstance(node, LITERALS) for node in ast.walk(value))
         if not plain and sum(ast.dump(n) == same for part in folded for n in ast.walk(part)) > 1:
             return None
     return folded
@@ -139,19 +139,19 @@ def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:
     """Return the statements of a helper in place of a statement that does nothing but call it."""
     targets = piece.node.targets if isinstance(piece.node, ast.Assign) else []
     match piece.node.value if isinstance(piece.node, ast.Assign | ast.Expr) else None:
-        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if name in helpers:
-            body = _statements(helpers[name], given) if _returned(helpers[name]) is None else None
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in helpers:
+            body = _statements(helpers[name], arguments) if _returned(helpers[name]) is None else None
             done = None if body is None else _assigned(body, targets, taken)
             return [piece] if done is None else [Piece.new(each) for each in done]
     return [piece]
 
 
-def _statements(function: ast.FunctionDef, given: Sequence[ast.expr]) -> list[ast.stmt] | None:
+def _statements(function: ast.FunctionDef, values: Sequence[ast.expr]) -> list[ast.stmt] | None:
     """Return the statements of a helper with its arguments filled in, or None if they are not all simple."""
     arguments = copied(function.args)
     body = [_without_rest(each, arguments.kwarg) for each in function.body]
     arguments.kwarg = None
-    filled = None if _is_odd(arguments) else _filled_in(arguments, given, body)
+    filled = None if _has_optional_parameters(arguments) else _filled(arguments, values, body)
     if filled is None or not all(isinstance(each, SIMPLE) or _is_region(each) for each in filled):
         return None
     returns = [each for each in filled[:-1] if isinstance(each, ast.Return)]

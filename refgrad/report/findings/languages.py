@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from refgrad.facts import Entry, Error, Fact, Uncoupled
+from refgrad.facts import Entry, Error, Fact, Inconsistent
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.display import program_lines
 from refgrad.native.languages import Language
 from refgrad.native.statements import Call, Code, Function, Show, Statement
 
-REFUSAL: Final = re.compile(r"\n *if \(.*\) throw new NotImplementedError\(.*\);")
+REJECTION: Final = re.compile(r"\n *if \(.*\) throw new NotImplementedError\(.*\);")
 """Statement of a helper function that rejects arguments. A program that was run did not reach it."""
 
 HELPER: Final = re.compile(r"function (\w+)\(([\w, ]*)\) \{(?:  //.*)?\n  return ([^ {}]+);\n\}")
@@ -49,10 +49,10 @@ def _inlined(template: str, setup: str) -> str:
     """Return a template with helper functions inlined whose arguments are fields and numbers."""
     for helper in HELPER.finditer(setup):
         parameters = helper[2].split(", ")
-        for found in re.finditer(rf"(?<![\w.]){helper[1]}\(([\w{{}}]+(?:, [\w{{}}]+)*)\)", template):
-            given = dict(zip(parameters, found[1].split(", "), strict=False))
-            value = re.sub(r"(?<![\w.])\w+", lambda word, given=given: given.get(word[0], word[0]), helper[3])
-            template = template.replace(found[0], value)
+        for call in re.finditer(rf"(?<![\w.]){helper[1]}\(([\w{{}}]+(?:, [\w{{}}]+)*)\)", template):
+            values = dict(zip(parameters, call[1].split(", "), strict=False))
+            value = re.sub(r"(?<![\w.])\w+", lambda word, values=values: values.get(word[0], word[0]), helper[3])
+            template = template.replace(call[0], value)
     return template
 
 
@@ -60,7 +60,7 @@ def program(verdict: Verdict, setup: str, language: Language) -> Printed:
     """Return the program of a verdict: with an assertion, or ended by the error of an engine."""
     if any(isinstance(each, Code) for each in verdict.reproduction):
         return Printed("\n".join(each.text for each in verdict.reproduction if isinstance(each, Code)), fails=False)
-    past = REFUSAL.sub("", setup)
+    past = REJECTION.sub("", setup)
     statements = [simplified(each, past) for each in verdict.reproduction]
     shows = [each for each in statements if isinstance(each, Show)]
     ends = isinstance(verdict.fact, Error) and not verdict.fact.expected
@@ -72,15 +72,15 @@ def program(verdict: Verdict, setup: str, language: Language) -> Printed:
 
 def _asserted(fact: Fact | None, shows: Sequence[Show], language: Language) -> list[str] | None:
     """Return the lines that assert the right result, or None if nothing can be asserted."""
-    shown = [language.called(each.call) for each in shows]
-    if isinstance(fact, Uncoupled):
-        moved = [(text, each.array.ravel().tolist()) for text, each in zip(shown, fact.direction, strict=True)]
+    expressions = [language.called(each.call) for each in shows]
+    if isinstance(fact, Inconsistent):
+        moved = [(text, each.array.ravel().tolist()) for text, each in zip(expressions, fact.direction, strict=True)]
         got = " + ".join(language.along.format(shown=text, direction=direction) for text, direction in moved)
         names = " and ".join(f"{each.name} by {each.array.tolist()}" for each in fact.direction)
         expected, what = fact.condition, f"the change by moving {names}"
     elif isinstance(fact, Entry) and fact.subject.of != "hook":
         index = "".join(f"[{int(each)}]" for each in fact.index)
-        got, expected = shown[0] + index, fact.condition
+        got, expected = expressions[0] + index, fact.condition
         what = f"{fact.subject.text}{index and f' at {index}'}"
     else:
         return None

@@ -40,16 +40,16 @@ def python_program(verdict: Verdict, setup: str, *, known: bool) -> Printed:
 
     Code that is no Python is returned as it is.
     """
-    given = verdict.reproduction
+    statements = verdict.reproduction
     try:
-        if given and isinstance(given[-1], Code) and not isinstance(verdict.fact, Silence):
+        if statements and isinstance(statements[-1], Code) and not isinstance(verdict.fact, Silence):
             body, fails = _measuring(verdict)
             return Printed(tidied(list(takewhile(_is_leading, body)), body, shapes_of(verdict)), fails)
         head = _head(setup)
         body, fails = _body(verdict, head, known=known)
         return Printed(tidied(head, [*head, *body], shapes_of(verdict)), fails)
     except (ValueError, RecursionError):
-        return Printed("".join(f"{each.text.rstrip()}\n" for each in given if isinstance(each, Code)), fails=False)
+        return Printed("".join(f"{each.text.rstrip()}\n" for each in statements if isinstance(each, Code)), fails=False)
 
 
 def _is_leading(piece: Piece) -> bool:
@@ -62,9 +62,9 @@ def _is_leading(piece: Piece) -> bool:
 
 def _head(setup: str) -> list[Piece]:
     """Return the statements of a setup, after the imports that it lacks."""
-    given = pieces(setup)
-    bound = set(_modules(given).values())
-    return [*(each for name, text in IMPORTED.items() if name not in bound for each in pieces(text)), *given]
+    program = pieces(setup)
+    bound = set(_modules(program).values())
+    return [*(each for name, text in IMPORTED.items() if name not in bound for each in pieces(text)), *program]
 
 
 def _modules(program: Sequence[Piece]) -> Mapping[str, str]:
@@ -75,9 +75,9 @@ def _modules(program: Sequence[Piece]) -> Mapping[str, str]:
 
 def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list[Piece], bool]:
     """Return the statements of a verdict and what stands at their end, and whether the program fails."""
-    given = verdict.reproduction
-    shows = [each for each in given if isinstance(each, Show)]
-    statements = [each for each in given if not isinstance(each, Show)]
+    reproduction = verdict.reproduction
+    shows = [each for each in reproduction if isinstance(each, Show)]
+    statements = [each for each in reproduction if not isinstance(each, Show)]
     body, fact = program_of(statements), verdict.fact
     if isinstance(fact, Silence):
         return [*body[:-1], _silent(body[-1].node, fact)], True
@@ -86,12 +86,12 @@ def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list
         return [*body, *(Piece.new(printed(_read(show, way, known=known))) for show in shows)], True
     parents = {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
     end = ProgramEnd(statements, shows, _modules(head), parents)
-    found = fact.assertion(end) if fact is not None and fact.has_plain_names else None
-    if found is None:
+    assertion = fact.assertion(end) if fact is not None and fact.has_plain_names else None
+    if assertion is None:
         return [*body, *(Piece.new(printed(called(show.call)), show.what) for show in shows)], False
-    before = [Piece.new(node) for call in found.before for node in nodes_of(call)]
-    got = ast.Assign([ast.Name("got", ast.Store())], _got(found.got, shows, known=known), lineno=0)
-    return [*body, *before, Piece.new(got), Piece(ast.Pass(), found.text, needs=tuple(found.modules))], True
+    before = [Piece.new(node) for call in assertion.before for node in nodes_of(call)]
+    got = ast.Assign([ast.Name("got", ast.Store())], _got(assertion.got, shows, known=known), lineno=0)
+    return [*body, *before, Piece.new(got), Piece(ast.Pass(), assertion.text, needs=tuple(assertion.modules))], True
 
 
 def _ends(verdict: Verdict) -> bool:
@@ -114,7 +114,7 @@ def _got(call: Call, shows: Sequence[Show], *, known: bool) -> ast.expr:
 
 def _silent(last: ast.stmt, fact: Silence) -> Piece:
     """Return a statement that asserts that another one raises an error."""
-    text = f"no error was raised, though {reasons(fact.due)}"
+    text = f"no error was raised, though {reasons(fact.expected_kinds)}"
     error = ast.Call(ast.Name("AssertionError", ast.Load()), [ast.Constant(text)], [])
     tried = last.body if isinstance(last, ast.Try) else [last]
     handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Pass()])
@@ -145,18 +145,18 @@ def _unprinted(piece: Piece) -> Piece:
     return piece
 
 
-def unmasked(shown: ast.expr) -> ast.expr:
+def unmasked(expression: ast.expr) -> ast.expr:
     """Return an expression without the question whether it is None."""
-    return shown.orelse if isinstance(shown, ast.IfExp) else shown
+    return expression.orelse if isinstance(expression, ast.IfExp) else expression
 
 
-def bare(shown: ast.expr) -> ast.expr:
+def bare(expression: ast.expr) -> ast.expr:
     """Return the expression of a tensor that is read; its dtype stays a dtype."""
-    return _bare(unmasked(shown))
+    return _bare(unmasked(expression))
 
 
-def _bare(shown: ast.expr) -> ast.expr:
-    match shown:
+def _bare(expression: ast.expr) -> ast.expr:
+    match expression:
         case ast.Call(
             func=ast.Name(id="getattr"),
             args=[inner, ast.Constant(value=str(name))]
@@ -168,11 +168,11 @@ def _bare(shown: ast.expr) -> ast.expr:
         case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[]) if method in METHODS:
             return _bare(inner)
         case ast.Call(func=ast.Attribute(value=inner, attr="detach"), args=[]):
-            found = _bare(inner)
-            return found if isinstance(found, ast.Attribute) and found.attr == "grad" else shown
-        case ast.Call(args=[inner], keywords=[]) if last_name(shown.func) in COPIES:
+            tensor = _bare(inner)
+            return tensor if isinstance(tensor, ast.Attribute) and tensor.attr == "grad" else expression
+        case ast.Call(args=[inner], keywords=[]) if last_name(expression.func) in COPIES:
             return _bare(inner)
-    return shown
+    return expression
 
 
 def _read(show: Show, way: str, *, known: bool) -> ast.expr:
@@ -202,8 +202,8 @@ def measured(fact: Measured, code: Sequence[str]) -> str:
 def _printed(line: str) -> list[ast.expr]:
     """Return what a line prints. Raises LookupError where it is no call of ``print``."""
     match ast.parse(line.strip()).body if line.strip().startswith("print(") else []:
-        case [ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[*shown]))]:
-            return shown
+        case [ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[*expressions]))]:
+            return expressions
     raise LookupError(f"{line!r} prints nothing")
 
 
@@ -223,5 +223,5 @@ def noted(lines: Sequence[str]) -> str | None:
     labels = [each.expected for each in EXERCISES.values() if all(repr(label) in text for label in each.expected)]
     if loop not in lines or not labels:
         return None
-    due = {label: number or 0.0 for label, number in max(labels, key=len).items()}
-    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(due=due)])
+    expected = {label: number or 0.0 for label, number in max(labels, key=len).items()}
+    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(due=expected)])

@@ -33,7 +33,7 @@ def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = Ma
     """
     folded = [piece.changed(Folding().visit) for piece in program]
     placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, len(setup))])
-    return _laid_out(list(_imports_first(_needed(_renamed(_named_alone(_unnamed(placed)))))))
+    return _laid_out(list(_imports_first(_needed(_renamed(_without_wrappers(_unnamed(placed)))))))
 
 
 def _decided(piece: Piece, shapes: Shapes) -> Piece:
@@ -59,11 +59,11 @@ def _unnamed(program: list[Piece]) -> list[Piece]:
     """Return a program without names for what its last statement computes."""
     match program[-1].node if program else None:
         case ast.Assign(targets=[ast.Tuple() | ast.List() | ast.Name()], value=ast.Call() as value):
-            return [*program[:-1], Piece.new(ast.Expr(value), program[-1].remark)]
+            return [*program[:-1], Piece.new(ast.Expr(value), program[-1].comment)]
     return program
 
 
-def _named_alone(program: Sequence[Piece]) -> list[Piece]:
+def _without_wrappers(program: Sequence[Piece]) -> list[Piece]:
     """Return a program with other functions in place of those that only call them with their own arguments."""
     names: dict[str, ast.expr] = {}
     kept: list[Piece] = []
@@ -82,9 +82,9 @@ def _called(function: ast.FunctionDef) -> ast.expr | None:
     parameters = [each.arg for each in function.args.args]
     match function.body:
         case [ast.Return(value=ast.Call(func=called, args=arguments, keywords=[]))] if function.name.startswith(PREFIX):
-            given = [each.id for each in arguments if isinstance(each, ast.Name)]
+            names = [each.id for each in arguments if isinstance(each, ast.Name)]
             plain = all(isinstance(each, PLAIN) for each in ast.walk(called))
-            if plain and given == parameters and len(arguments) == len(given):
+            if plain and names == parameters and len(arguments) == len(names):
                 return None if names_in(called) & set(parameters) else called
     return None
 
@@ -153,7 +153,7 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
 def _laid_out(program: Sequence[Piece]) -> str:
     """Return the text, with the imports apart and two blank lines around functions."""
     blanks = [0, *(_blanks(before.node, after.node) for before, after in pairwise(program))]
-    lines = [piece.text + (f"  # {piece.remark}" if piece.remark else "") for piece in program]
+    lines = [piece.text + (f"  # {piece.comment}" if piece.comment else "") for piece in program]
     return "".join("\n" * count + line + "\n" for count, line in zip(blanks, lines, strict=True))
 
 

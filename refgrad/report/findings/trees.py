@@ -27,13 +27,13 @@ class Piece:
 
     node: ast.stmt
     text: str
-    remark: str = ""
+    comment: str = ""
     needs: tuple[str, ...] = ()
 
     @classmethod
-    def new(cls, node: ast.stmt, remark: str = "") -> Piece:
+    def new(cls, node: ast.stmt, comment: str = "") -> Piece:
         """Return a statement that is printed again."""
-        return cls(ast.fix_missing_locations(node), ast.unparse(node), remark)
+        return cls(ast.fix_missing_locations(node), ast.unparse(node), comment)
 
     def changed(self, change: Callable[[ast.stmt], ast.AST]) -> Piece:
         """Return the statement after a change, or as it was written if nothing changes. Imports stay."""
@@ -41,7 +41,7 @@ class Piece:
             return self
         node = change(copied(self.node))
         assert isinstance(node, ast.stmt)
-        return self if ast.dump(node) == ast.dump(self.node) else Piece.new(node, self.remark)
+        return self if ast.dump(node) == ast.dump(self.node) else Piece.new(node, self.comment)
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
@@ -65,10 +65,10 @@ def pieces(program: str) -> list[Piece]:
 def _piece(node: ast.stmt, lines: Sequence[str]) -> Piece:
     end = node.end_lineno or node.lineno
     last = lines[end - 1].encode()
-    text, behind = (
+    text, comment = (
         part.decode("utf-8", "replace") for part in (last[: node.end_col_offset], last[node.end_col_offset :])
     )
-    return Piece(node, "\n".join([*lines[node.lineno - 1 : end - 1], text]), behind.strip().removeprefix("#").strip())
+    return Piece(node, "\n".join([*lines[node.lineno - 1 : end - 1], text]), comment.strip().removeprefix("#").strip())
 
 
 def mentions(program: Sequence[Piece], name: str) -> bool:
@@ -130,22 +130,22 @@ def program_of(program: Sequence[statements.Statement]) -> list[Piece]:
 
 def _block(program: Sequence[statements.Statement], at: int) -> tuple[list[Piece], int]:
     """Return the trees up to the end of a region, and the index of that end."""
-    found: list[Piece] = []
+    trees: list[Piece] = []
     while at < len(program):
         statement = program[at]
         match statement:
             case statements.Enter(region=region):
                 inner, at = _block(program, at + 1)
                 ends = program[at] if at < len(program) else statements.Leave()
-                found.append(_region(region, [each.node for each in inner], ends))
+                trees.append(_region(region, [each.node for each in inner], ends))
             case statements.Leave():
-                return found, at
+                return trees, at
             case statements.Code(text=text):
-                found += pieces(text)
+                trees += pieces(text)
             case _:
-                found += [Piece.new(node) for node in nodes_of(statement)]
+                trees += [Piece.new(node) for node in nodes_of(statement)]
         at += 1
-    return found, at
+    return trees, at
 
 
 def _region(region: statements.Call, inner: list[ast.stmt], end: statements.Statement) -> Piece:
@@ -176,7 +176,7 @@ def nodes_of(statement: statements.Statement) -> Iterator[ast.stmt]:
             yield ast.Delete([ast.Name(name, ast.Del())])
         case statements.Attempt(body=body):
             yield _tried([node for each in body for node in nodes_of(each)], "Exception")
-        case statements.Walk(nodes=nodes):
+        case statements.Traversal(nodes=nodes):
             names: list[ast.expr | None] = [ast.Constant(name) for name in nodes]
             table = ast.Dict(names, [ast.Name(variable, ast.Load()) for variable in nodes.values()])
             yield ast.Assign([ast.Name("nodes", ast.Store())], table, lineno=0)
@@ -185,9 +185,9 @@ def nodes_of(statement: statements.Statement) -> Iterator[ast.stmt]:
             raise ValueError(f"{type(statement).__name__} is no statement here")
 
 
-def printed(*shown: ast.expr) -> ast.stmt:
+def printed(*expressions: ast.expr) -> ast.stmt:
     """Return the statement that prints expressions."""
-    return ast.Expr(ast.Call(ast.Name("print", ast.Load()), list(shown), []))
+    return ast.Expr(ast.Call(ast.Name("print", ast.Load()), list(expressions), []))
 
 
 def _assigned(call: statements.Call) -> ast.stmt:

@@ -29,7 +29,7 @@ from refgrad.report.document import ReportError
 from refgrad.report.findings import Script, safe_name
 from refgrad.report.findings.causes import Cause, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder, templates
-from refgrad.report.severity import MEANINGS as SEVERITIES_SAID
+from refgrad.report.severity import MEANINGS as SEVERITY_MEANINGS
 from refgrad.report.severity import At
 from refgrad.report.site import issue
 from refgrad.report.site.documents import read_documents, shelves
@@ -66,8 +66,8 @@ def write_site(
     if measured := read_growth(folder):
         curves = [(plot, drawn(plot)) for plot in measured]
         writer.page("growth.html", "growth", title="Growth", plots=curves)
-    if told := histories([*map(read_folder, earlier), reports]):
-        writer.page("history.html", "history", title="History", histories=told, kinds=KINDS)
+    if stages := histories([*map(read_folder, earlier), reports]):
+        writer.page("history.html", "history", title="History", histories=stages, kinds=KINDS)
     page_of = partial(writer.names.page, "document")
     documents = [] if docs is None else read_documents(docs, page_of, folder)
     if documents:
@@ -92,8 +92,8 @@ class _Writer:
         self.pages: dict[str, tuple[str, dict[str, Any]]] = {}
         self.templates = _templates()
         self.templates.globals.update(
-            reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITIES_SAID, outcomes=OUTCOMES,
-            severity_choices=[(each.replace(" ", "-"), each) for each in (*SEVERITIES_SAID, *get_args(At))],
+            reports=reports, symbols=SYMBOLS, meanings=MEANINGS, severities=SEVERITY_MEANINGS, outcomes=OUTCOMES,
+            severity_choices=[(each.replace(" ", "-"), each) for each in (*SEVERITY_MEANINGS, *get_args(At))],
             issue=issue, engine_page=lambda report: self.names.page("engine", report.file),
             finding_page=lambda report, check: self.names.page("finding", report.file, check),
             operator_page=partial(self.names.page, "operator"), document_page=partial(self.names.page, "document"),
@@ -109,20 +109,20 @@ class _Writer:
         """Add the page of an engine, and one for each of its findings."""
         self.page(self.names.page("engine", report.file), "engine", title=report.title, report=report)
         for cause in report.causes:
-            for found in cause.findings:
-                self.finding(report, cause, found)
+            for script in cause.findings:
+                self.finding(report, cause, script)
 
-    def finding(self, report: Graded, cause: Cause, found: Script) -> None:
+    def finding(self, report: Graded, cause: Cause, script: Script) -> None:
         """Add the page of a finding."""
-        subject = getattr(getattr(found.verdict.fact, "subject", None), "name", "")
-        file = self.names.page("finding", report.file, found.verdict.id)
-        title, graph = f"{report.title}: {issue.title_of(found)}", graph_of(found.verdict.scenario, subject)
-        self.page(file, "finding", title=title, report=report, cause=cause, found=found, graph=graph)
+        subject = getattr(getattr(script.verdict.fact, "subject", None), "name", "")
+        file = self.names.page("finding", report.file, script.verdict.id)
+        title, graph = f"{report.title}: {issue.title_of(script)}", graph_of(script.verdict.scenario, subject)
+        self.page(file, "finding", title=title, report=report, cause=cause, script=script, graph=graph)
 
     def operator(self, name: str, reports: Sequence[Graded]) -> None:
         """Add the page of an operator: what it is, and how each engine does in each chapter."""
         by_report = [{v.chapter: v for v in report.verdicts if v.operator == name} for report in reports]
-        chapters = list(dict.fromkeys(chapter for found in by_report for chapter in found))
+        chapters = list(dict.fromkeys(chapter for verdicts in by_report for chapter in verdicts))
         values = {"row": operator_table().get(name), "chapters": chapters, "by_report": by_report}
         self.page(self.names.page("operator", name), "operator", title=name, reports=reports, **values)
 

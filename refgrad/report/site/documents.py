@@ -77,9 +77,9 @@ def read_documents(folder: Path, page: Callable[[str], str], home: Path) -> list
 
 def shelves(documents: Sequence[Document]) -> dict[str, list[Document]]:
     """Return the documents that have a summary, by the name of their folder."""
-    told = [each for each in documents if each.summary]
-    folders = sorted({each.folder for each in told}, key=lambda name: ((*SHELVES, name).index(name), name))
-    return {folder: [each for each in told if each.folder == folder] for folder in folders}
+    summarized = [each for each in documents if each.summary]
+    folders = sorted({each.folder for each in summarized}, key=lambda name: ((*SHELVES, name).index(name), name))
+    return {folder: [each for each in summarized if each.folder == folder] for folder in folders}
 
 
 class _Shelf:
@@ -140,8 +140,8 @@ class _Shelf:
         file, (_, mark, anchor) = self._file(link, path), link.partition("#")
         if file == self.home:
             return "index.html"
-        shown = file.is_file() and file.suffix in {".md", *SOURCES} and file.is_relative_to(self.root)
-        return f"{self.add(file)}{mark}{anchor}" if shown else ""
+        has_page = file.is_file() and file.suffix in {".md", *SOURCES} and file.is_relative_to(self.root)
+        return f"{self.add(file)}{mark}{anchor}" if has_page else ""
 
     def _file(self, link: str, path: Path) -> Path:
         file = resolved(path.parent / unquote(link.partition("#")[0]))
@@ -168,18 +168,18 @@ def _name_headings(tokens: Sequence[Token], document: Document) -> None:
     """Set the identifiers of headings as GitHub does, and the title, summary and sections of the document."""
     taken = dict.fromkeys(TAKEN, 0)
     for token, inline in pairwise(tokens):
-        said = _said(inline)
+        text = _line_text(inline)
         if token.type == "heading_open":
-            token.attrs["id"] = _free(re.sub(r"[^\w\- ]", "", said.lower()).replace(" ", "-"), taken)
+            token.attrs["id"] = _free(re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-"), taken)
             if token.tag == "h1":
-                document.title = said
+                document.title = text
             elif token.tag == "h2":
-                document.sections.append((str(token.attrs["id"]), said))
+                document.sections.append((str(token.attrs["id"]), text))
         elif token.type == "paragraph_open" and not document.summary and token.level == 0:
-            document.summary = LABEL.sub("", said).partition(". ")[0].rstrip(".:")
+            document.summary = LABEL.sub("", text).partition(". ")[0].rstrip(".:")
 
 
-def _said(inline: Token) -> str:
+def _line_text(inline: Token) -> str:
     """Return the text of a line, without its markup."""
     breaks = {"softbreak": " ", "hardbreak": " "}
     return "".join(breaks.get(token.type, token.content) for token in inline.children or ())

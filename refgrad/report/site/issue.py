@@ -15,44 +15,44 @@ from refgrad.report.findings import Script, expression
 from refgrad.report.pages import markdown_templates
 
 
-def issue_text(found: Script) -> str:
+def issue_text(script: Script) -> str:
     """Return a finding as Markdown: a title, the sentence, the program, what it violates, and the versions."""
-    verdict, source = found.verdict, source_of(found.verdict)
-    reasons = [verdict.statement, reason_of(verdict), operator_said(verdict), edge_said(verdict)]
+    verdict, source = script.verdict, source_of(script.verdict)
+    reasons = [verdict.statement, reason_of(verdict), operator_sentence(verdict), edge_sentence(verdict)]
     because = " ".join(filter(None, [*reasons, source and f"Source: {source}."]))
-    program = found.program.replace("```", "'''").rstrip()
+    program = script.program.replace("```", "'''").rstrip()
     page = markdown_templates().get_template("issue.md.jinja")
-    text = page.render(found=found, title=title_of(found), program=program, because=because).removesuffix("\n")
+    text = page.render(script=script, title=title_of(script), program=program, because=because).removesuffix("\n")
     return plain_text(text, CHARACTERS["issue"]) + "\n"
 
 
-def title_of(found: Script) -> str:
+def title_of(script: Script) -> str:
     """Return a short title: the kind of the failure, and the behaviour, expression or statement that it concerns."""
-    what = statement_of(found.verdict.id) or expression(found.verdict) or found.verdict.statement
-    kind = (found.verdict.fact or Fact()).title(str(found.severity))
+    what = statement_of(script.verdict.id) or expression(script.verdict) or script.verdict.statement
+    kind = (script.verdict.fact or Fact()).title(str(script.severity))
     return plain_line(f"{kind}: {what}".rstrip("."), CHARACTERS["issue_title"])
 
 
-def operator_said(verdict: Verdict) -> str:
+def operator_sentence(verdict: Verdict) -> str:
     """Return a sentence on the operator of a verdict, by refgrad's name for it, or no text if there is none."""
     row = operator_table().get(verdict.operator)
     return "" if row is None else f"Here `{row.name}{signature(row)}` is: {row.summary}."
 
 
-def edge_said(verdict: Verdict) -> str:
+def edge_sentence(verdict: Verdict) -> str:
     """Return a sentence on why a limit is the right number, or no text if the number is not a limit."""
     fact = verdict.fact
-    return f"At this point: {fact.reason.rstrip('.')}." if isinstance(fact, Entry) and fact.remark == "limit" else ""
+    return f"At this point: {fact.reason.rstrip('.')}." if isinstance(fact, Entry) and fact.qualifier == "limit" else ""
 
 
-def ending_of(found: Script) -> str:
+def ending_of(script: Script) -> str:
     """Return how the program of a finding ends."""
-    fact = found.verdict.fact
-    if found.verdict.verdict in {"crashed", "hung"} and not isinstance(fact, Error):
+    fact = script.verdict.fact
+    if script.verdict.verdict in {"crashed", "hung"} and not isinstance(fact, Error):
         return "ends its process, or does not answer"
     if fact is not None and fact.raised is not None:
         return "ends with the error that is told above"
-    return "asserts what is right, and fails" if found.asserting else "shows what is wrong"
+    return "asserts what is right, and fails" if script.asserting else "shows what is wrong"
 
 
 def source_of(verdict: Verdict) -> str:

@@ -104,15 +104,15 @@ def drawn(plot: Plot) -> Markup:
 
     The names of the curves are beside them, in the order of their last points.
     """
-    shown = [(curve, _relative(plot, curve.points)) for curve in plot.curves if curve.points]
-    ranks = sorted(range(len(shown)), key=lambda number: -shown[number][1][-1][1])
-    sizes, heights = ([point[part] for _, points in shown for point in points] for part in (0, 1))
+    curves = [(curve, _relative(plot, curve.points)) for curve in plot.curves if curve.points]
+    ranks = sorted(range(len(curves)), key=lambda number: -curves[number][1][-1][1])
+    sizes, heights = ([point[part] for _, points in curves for point in points] for part in (0, 1))
     timed = plot.of == "time"
     across, up = (_decades(sizes, _count), _decades(heights, _seconds)) if timed else _linear(sizes, heights)
     return _picture(
         "plot.svg.jinja", plot=plot, across=across, up=up, x_share=partial(_share, ticks=across, logarithmic=timed),
         y_share=partial(_share, ticks=up, logarithmic=timed),
-        curves=[(curve, points, 1 + ranks.index(number)) for number, (curve, points) in enumerate(shown)],
+        curves=[(curve, points, 1 + ranks.index(number)) for number, (curve, points) in enumerate(curves)],
     )  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def graph_of(text: str, subject: str = "") -> Markup:
         rows[box.name] = 1 + max((rows.get(source, -1) for source in box.sources), default=-1)
     label = f"The graph of {len(boxes)} tensors: " + ", ".join(box.label for box in boxes.values())
     label = plain_line(label, CHARACTERS["drawing"])
-    return _picture("graph.svg.jinja", boxes=boxes, rows=rows, places=_places(rows), label=label)
+    return _picture("graph.svg.jinja", boxes=boxes, rows=rows, columns=_columns(rows), label=label)
 
 
 def _box(step: Step, starts: set[str], subject: str) -> TensorBox | None:
@@ -203,10 +203,10 @@ def _box(step: Step, starts: set[str], subject: str) -> TensorBox | None:
     return TensorBox(name, plain_line(f"{name} = {label}", CHARACTERS["tensor"]), title, " ".join(marks), sources)
 
 
-def _places(rows: Mapping[str, int]) -> dict[str, float]:
+def _columns(rows: Mapping[str, int]) -> dict[str, float]:
     """Return the columns of tensors in a grid, in which each row is in the middle."""
-    lengths, taken, places = Counter(rows.values()), Counter[int](), dict[str, float]()
+    lengths, taken, columns = Counter(rows.values()), Counter[int](), dict[str, float]()
     for name, row in rows.items():
-        places[name] = taken[row] + (max(lengths.values()) - lengths[row]) / 2
+        columns[name] = taken[row] + (max(lengths.values()) - lengths[row]) / 2
         taken[row] += 1
-    return places
+    return columns

@@ -53,13 +53,13 @@ def widest_first(reports: Sequence[Graded]) -> list[Graded]:
 def operators_of(reports: Sequence[Graded]) -> list[Row]:
     """Return a row for each operator, in the order of the suite, with the worst verdict of each engine."""
     names = dict.fromkeys(v.operator for report in reports for v in report.verdicts if v.operator)
-    found = [defaultdict[str, list[Verdict]](list) for _ in reports]
-    for by_operator, report in zip(found, reports, strict=True):
+    verdicts = [defaultdict[str, list[Verdict]](list) for _ in reports]
+    for by_operator, report in zip(verdicts, reports, strict=True):
         for verdict in report.verdicts:
             by_operator[verdict.operator].append(verdict)
     table = operator_table()
     summaries = {name: table[name].summary if name in table else "" for name in names}
-    return [Row(name, summary, tuple(_worst(each[name]) for each in found)) for name, summary in summaries.items()]
+    return [Row(name, summary, tuple(_worst(each[name]) for each in verdicts)) for name, summary in summaries.items()]
 
 
 def conventions_of(reports: Sequence[Graded]) -> list[Row]:

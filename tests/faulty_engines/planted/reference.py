@@ -9,8 +9,8 @@ from refgrad.grading.checks.behaviours import all_behaviours
 from tests.faulty_engines.planted.fault import Kind, Plant, PlantedFault
 from tests.faulty_engines.planted.graphs import GRAPH_FAULTS_OF_REFERENCE
 from tests.grading.checks.operators import (
-    test_corners,
     test_exceptional,
+    test_fixed_cases,
     test_half_precision,
     test_large_arrays,
     test_repetition,
@@ -30,13 +30,13 @@ def _spelled(name: str, kind: Kind, check: str, spelling: str, setup: str) -> Pl
     return PlantedFault(name, kind, check, Plant(setup, {check.partition("/")[2]: spelling}, engine="refgrad"))
 
 
-def _of_corners() -> Iterator[PlantedFault]:
-    for name, text in test_corners.EXP.items():
-        yield _spelled(f"is wrong {name}", "sizes and ranks", "operators/exp", text, test_corners.BENT)
+def _of_fixed_cases() -> Iterator[PlantedFault]:
+    for name, text in test_fixed_cases.EXP.items():
+        yield _spelled(f"is wrong {name}", "sizes and ranks", "operators/exp", text, test_fixed_cases.BENT)
     kinds: dict[str, Kind] = {SUBSET: "which inputs want gradients", ONE_TENSOR: "memory"}
-    for name, text in test_corners.LOGADDEXP.items():
+    for name, text in test_fixed_cases.LOGADDEXP.items():
         kind = kinds.get(name, "sizes and ranks")
-        yield _spelled(f"is wrong {name}", kind, "operators/logaddexp", text, test_corners.BENT)
+        yield _spelled(f"is wrong {name}", kind, "operators/logaddexp", text, test_fixed_cases.BENT)
 
 
 def _of_large_arrays() -> Iterator[PlantedFault]:
@@ -74,7 +74,7 @@ def _behaviour_of(case: str) -> str:
 
 
 REFERENCE_FAULTS: Final = (
-    *_of_corners(),
+    *_of_fixed_cases(),
     *_of_large_arrays(),
     *_of_values(),
     *_of_precision(),

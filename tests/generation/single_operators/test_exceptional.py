@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.generation import exceptional_places, numbers_at
+from refgrad.generation import exceptional_positions, numbers_at
 from refgrad.generation.profile import COUNTS
 from refgrad.generation.single_operators.exceptional import LARGEST, SUBNORMAL
 from refgrad.operators import operator_table
@@ -21,41 +21,41 @@ DIFFERENTIABLE = [name for name, row in operator_table().items() if row.differen
 
 @given(st.sampled_from(DIFFERENTIABLE))
 def test_every_operator_has_places_among_ordinary_numbers(name: str) -> None:
-    places = exceptional_places(name)
-    assert places
-    for place in places:
-        assert place.base.operators == {name}
-        assert place.others.size < sum(leaf.value.size for leaf in place.base.leaves) * 2
-        assert np.all(place.others)
-        assert np.all(np.isfinite(place.others))
-        assert max(leaf.value.size for leaf in place.base.leaves) <= COUNTS["largest_plain_case"]
+    positions = exceptional_positions(name)
+    assert positions
+    for position in positions:
+        assert position.base.operators == {name}
+        assert position.others.size < sum(leaf.value.size for leaf in position.base.leaves) * 2
+        assert np.all(position.others)
+        assert np.all(np.isfinite(position.others))
+        assert max(leaf.value.size for leaf in position.base.leaves) <= COUNTS["largest_plain_case"]
 
 
 @given(st.sampled_from(DIFFERENTIABLE), st.sampled_from([math.nan, math.inf, SUBNORMAL, -0.0]))
 def test_a_scenario_differs_from_its_base_in_one_entry_alone(name: str, number: float) -> None:
-    for place in exceptional_places(name):
-        held = place.holding(number)
-        for before, after in zip(place.base.steps, held.steps, strict=True):
-            if not (isinstance(before, Leaf) and isinstance(after, Leaf) and before.name == place.leaf):
+    for position in exceptional_positions(name):
+        held = position.holding(number)
+        for before, after in zip(position.base.steps, held.steps, strict=True):
+            if not (isinstance(before, Leaf) and isinstance(after, Leaf) and before.name == position.leaf):
                 assert before == after
                 continue
             old, new = before.value.to_numpy().ravel(), after.value.to_numpy().ravel()
-            assert np.array_equal(np.delete(old, place.entry), np.delete(new, place.entry))
-            assert np.array_equal(new[place.entry], np.float64(number), equal_nan=True)
-            assert np.signbit(new[place.entry]) == np.signbit(number)
-            assert old[place.entry] == place.number
+            assert np.array_equal(np.delete(old, position.entry), np.delete(new, position.entry))
+            assert np.array_equal(new[position.entry], np.float64(number), equal_nan=True)
+            assert np.signbit(new[position.entry]) == np.signbit(number)
+            assert old[position.entry] == position.number
 
 
 @pytest.mark.parametrize("name", ["where", "tril", "take", "max"])
 def test_masked_entries_are_tried_with_numbers_that_are_not_finite(name: str) -> None:
-    others = [place for place in exceptional_places(name) if not place.matters]
+    others = [position for position in exceptional_positions(name) if not position.matters]
     assert others
-    assert not any(math.isfinite(number) for place in others for number in numbers_at(place))
+    assert not any(math.isfinite(number) for position in others for number in numbers_at(position))
 
 
 def test_places_that_matter_meet_every_kind_of_number() -> None:
-    place = next(place for place in exceptional_places("multiply") if place.matters)
-    numbers = numbers_at(place)
+    position = next(position for position in exceptional_positions("multiply") if position.matters)
+    numbers = numbers_at(position)
     assert [math.isnan(number) for number in numbers].count(True) == 1
     assert {math.inf, -math.inf, SUBNORMAL, LARGEST, 0.0} <= set(numbers)
     assert 0 < SUBNORMAL < FLOAT64.smallest_normal
@@ -63,12 +63,12 @@ def test_places_that_matter_meet_every_kind_of_number() -> None:
 
 
 def test_every_operand_is_tried() -> None:
-    assert {place.leaf for place in exceptional_places("addcmul")} == {"x1", "x2", "x3"}
+    assert {position.leaf for position in exceptional_positions("addcmul")} == {"x1", "x2", "x3"}
 
 
 def test_fewer_choices_of_attributes_are_the_first_ones() -> None:
-    one, two = exceptional_places("sum", bases=1), exceptional_places("sum", bases=2)
+    one, two = exceptional_positions("sum", bases=1), exceptional_positions("sum", bases=2)
     assert one == two[: len(one)]
-    assert all(place.first for place in one)
-    assert not all(place.first for place in two)
-    assert exceptional_places("exp", bases=1) == exceptional_places("exp", bases=2)
+    assert all(position.first for position in one)
+    assert not all(position.first for position in two)
+    assert exceptional_positions("exp", bases=1) == exceptional_positions("exp", bases=2)

@@ -5,16 +5,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from refgrad.generation import Profile, forward_corners, second_order_corners, third_order_corners
+from refgrad.generation import Profile, forward_cases, second_order_cases, third_order_cases
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Scenario
 
 Made = Callable[[str], tuple[Scenario, ...]]
 
 MADE: dict[str, Made] = {
-    "second order": lambda name: second_order_corners(name, Profile(), weighted=True),
-    "third order": lambda name: third_order_corners(name, Profile()),
-    "forward mode": lambda name: forward_corners(name, Profile()),
+    "second order": lambda name: second_order_cases(name, Profile(), weighted=True),
+    "third order": lambda name: third_order_cases(name, Profile()),
+    "forward mode": lambda name: forward_cases(name, Profile()),
 }
 
 
@@ -38,7 +38,7 @@ def test_the_first_gradient_is_that_by_each_operand(order: str, by: str) -> None
 
 
 def test_every_leaf_moves() -> None:
-    for scenario in forward_corners("addcmul", Profile()):
+    for scenario in forward_cases("addcmul", Profile()):
         (pushed,) = scenario.jvps
         assert [name for name, _ in pushed.tangents] == [leaf.name for leaf in scenario.leaves]
 
@@ -53,7 +53,7 @@ def test_no_operand_is_empty_and_nothing_shows_the_same_twice(make: Made, name: 
 
 
 def test_where_the_second_operand_is_stretched_the_result_depends_on_it() -> None:
-    stretched = [s for s in forward_corners("set_at", Profile()) if s.leaves[1].value.shape != s.leaves[0].value.shape]
+    stretched = [s for s in forward_cases("set_at", Profile()) if s.leaves[1].value.shape != s.leaves[0].value.shape]
     assert any(_holds_an_entry_of_the_second(scenario) for scenario in stretched)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 import numpy as np
 
-from refgrad.grading.judging.comparison import Due, undefined_for
+from refgrad.grading.judging.comparison import Expected, undefined_for
 from refgrad.grading.judging.examination import in_float64, reason_to_fail
 from refgrad.lifecycle import (
     ExpectedFlag,
@@ -165,11 +165,11 @@ def _row(prediction: Prediction, oracle: CertifiedOracle) -> Row | None:  # noqa
     return None
 
 
-def _expectation(prediction: ExpectedValue | Gradient, oracle: CertifiedOracle) -> Due:
-    return Due(oracle, prediction, find_adapter("refgrad"))
+def _expectation(prediction: ExpectedValue | Gradient, oracle: CertifiedOracle) -> Expected:
+    return Expected(oracle, prediction, find_adapter("refgrad"))
 
 
-def _array(expected: Due) -> Row:
+def _array(expected: Expected) -> Row:
     """Return the shape, the dtype and the bounds of an expected array, and what is legal instead."""
     certified = expected.narrowest
     if np.any(has_choices(certified)):
@@ -187,7 +187,7 @@ def _array(expected: Due) -> Row:
     }
 
 
-def _alternatives(expected: Due, *, at_kink: bool) -> Row:
+def _alternatives(expected: Expected, *, at_kink: bool) -> Row:
     """Return the key ``none`` if the absence of the array is legal, too, and ``nan`` if NaN is a legal entry of it."""
     scenario = expected.oracle.original
     nan = (

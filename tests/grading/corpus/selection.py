@@ -12,14 +12,14 @@ from refgrad.generation import (
     LIFECYCLE,
     GenerationError,
     Profile,
-    corner_scenarios,
     edge_scenario,
-    forward_corners,
+    fixed_cases,
+    forward_cases,
     lifecycle_scenario,
     random_scenario,
-    second_order_corners,
+    second_order_cases,
 )
-from refgrad.generation.single_operators.corners import various
+from refgrad.generation.single_operators.fixed_cases import various
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.claims import all_claims
 from refgrad.operators import operator_table
@@ -47,7 +47,7 @@ CHANGING: Final = replace(LIFECYCLE, length=(3, 9), dimensions=(2, 1), max_rank=
 def operators() -> Chosen:
     """Yield boundary cases of each operator that differ in shapes and attributes, and one of arrays without entries."""
     for name in operator_table():
-        cases = corner_scenarios(name, DOUBLES, FIXED_CASES)
+        cases = fixed_cases(name, DOUBLES, FIXED_CASES)
         empty = (each for each in cases if any(0 in leaf.value.shape for leaf in each.leaves))
         few = chain(_few(various(cases), PER_OPERATOR), islice(empty, 1)) if cases else ()
         yield from ((f"operators/{name}", scenario) for scenario in few)
@@ -71,21 +71,21 @@ def _drawn(seed: int, operator: str) -> Scenario | None:
 def second_order() -> Chosen:
     """Yield a scenario of each operator that differentiates twice."""
     for name in operator_table():
-        cases = second_order_corners(name, DOUBLES, FIXED_CASES, weighted=True)
+        cases = second_order_cases(name, DOUBLES, FIXED_CASES, weighted=True)
         yield from ((f"second_order/{name}", scenario) for scenario in _smallest(cases))
 
 
 def forward_mode() -> Chosen:
     """Yield a scenario of each operator in which every leaf has a tangent."""
     for name in operator_table():
-        cases = forward_corners(name, DOUBLES, FIXED_CASES)
+        cases = forward_cases(name, DOUBLES, FIXED_CASES)
         yield from ((f"forward_mode/{name}", scenario) for scenario in _smallest(cases))
 
 
 def single_precision() -> Chosen:
     """Yield a boundary case of each operator in float32."""
     for name in operator_table():
-        cases = various(corner_scenarios(name, SINGLES, FIXED_CASES))
+        cases = various(fixed_cases(name, SINGLES, FIXED_CASES))
         yield from ((f"operators/{name}", scenario) for scenario in _smallest(cases))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from refgrad.facts import Entry, Subject
-from refgrad.grading.judging.comparison import Due, _may_cancel, _ulps, compare_array
+from refgrad.grading.judging.comparison import Expected, _may_cancel, _ulps, compare_array
 from refgrad.grading.judging.verdict import Finding
 from refgrad.lifecycle import ExpectedValue, Gradient, predict
 from refgrad.native.adapter import FunctionalAdapter
@@ -65,9 +65,10 @@ def test_the_tangent_of_a_zero_may_be_left_of_terms_that_cancel(roundings: float
     tangent = oracle.value("t").midpoint.copy()
     assert tangent[1, 0] == 0
     tangent[1, 0] = roundings * 2.0**-53
-    (due,) = (each for each in predict(scenario) if isinstance(each, ExpectedValue) and each.name == "t")
+    (prediction,) = (each for each in predict(scenario) if isinstance(each, ExpectedValue) and each.name == "t")
     adapter = FunctionalAdapter(name="dual", setup="", leaf="{array}", vjp="{function}{primals}")
-    finding = compare_array(Subject("value", "t"), Observation(tangent, dtype="float64"), Due(oracle, due, adapter))
+    expected = Expected(oracle, prediction, adapter)
+    finding = compare_array(Subject("value", "t"), Observation(tangent, dtype="float64"), expected)
     assert finding.outcome == outcome
 
 
@@ -85,10 +86,10 @@ def test_errors_of_an_interval_are_counted_from_its_nearer_end() -> None:
 @pytest.mark.parametrize(("forward", "outcome"), [(True, "passed"), (False, "inaccurate")])
 def test_gradients_of_engines_that_carry_tangents_forward_round_in_that_order(*, forward: bool, outcome: str) -> None:
     scenario = parse(CANCELLING)
-    (due,) = (each for each in predict(scenario) if isinstance(each, Gradient))
+    (prediction,) = (each for each in predict(scenario) if isinstance(each, Gradient))
     adapter = FunctionalAdapter(name="dual", setup="", leaf="{array}", vjp="{function}{primals}", forward_only=forward)
     seen = Observation(np.array((0.2 / 9 + 1.0) - 1.0), dtype="float64")
-    found = compare_array(Subject("gradient", "y"), seen, Due(CertifiedOracle(scenario), due, adapter))
+    found = compare_array(Subject("gradient", "y"), seen, Expected(CertifiedOracle(scenario), prediction, adapter))
     assert found.outcome == outcome
 
 
@@ -104,10 +105,10 @@ read grad x
 def judged(seed: float, shown: Sequence[float], text: str = SCALED) -> Finding:
     """Judge a gradient by x, the truth of which is 0 times the seed, the seed, and a subnormal."""
     scenario = parse(text.replace("SEED", Constant.of(np.full(3, seed)).to_text()))
-    (due,) = (each for each in predict(scenario) if isinstance(each, Gradient))
+    (prediction,) = (each for each in predict(scenario) if isinstance(each, Gradient))
     array = np.asarray(shown, dtype=np.float64)
-    given = Due(CertifiedOracle(scenario), due, ADAPTER)
-    return compare_array(Subject("gradient", "x"), Observation(array, dtype="float64"), given)
+    expected = Expected(CertifiedOracle(scenario), prediction, ADAPTER)
+    return compare_array(Subject("gradient", "x"), Observation(array, dtype="float64"), expected)
 
 
 @pytest.mark.parametrize("seed", [1.0, -2.0, 2.0**-60, 2.0**40])
@@ -125,7 +126,7 @@ def test_an_error_where_nothing_is_expected_is_seen_beside_the_seed(
     if share:
         assert isinstance(found.fact, Entry)
         assert float(found.fact.scaled_error) == pytest.approx(share)
-        assert found.fact.remark == ("negligible" if outcome == "inaccurate" else "")
+        assert found.fact.qualifier == ("negligible" if outcome == "inaccurate" else "")
 
 
 def test_numbers_of_the_issue_are_negligible() -> None:
@@ -163,7 +164,7 @@ def test_the_scale_of_a_recorded_gradient_is_that_of_all_seeds_on_the_way() -> N
 def test_a_value_is_seen_beside_its_operands(size: float, outcome: str) -> None:
     number = Constant.of(np.full(1, size)).to_text()
     scenario = parse(f"x = leaf {number} requires_grad\ny = subtract x x\nread value y\n")
-    (due,) = (each for each in predict(scenario) if isinstance(each, ExpectedValue))
-    given = Due(CertifiedOracle(scenario), due, ADAPTER)
+    (prediction,) = (each for each in predict(scenario) if isinstance(each, ExpectedValue))
+    expected = Expected(CertifiedOracle(scenario), prediction, ADAPTER)
     shown = Observation(np.array([1e-13]), dtype="float64")
-    assert compare_array(Subject("value", "y"), shown, given).outcome == outcome
+    assert compare_array(Subject("value", "y"), shown, expected).outcome == outcome

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from refgrad.generation import Place
+from refgrad.generation import Position
 from refgrad.grading.judging.exceptional import Dependence
 from refgrad.lifecycle import ExpectedValue, Gradient, predict
 from refgrad.scenario import parse
@@ -29,18 +29,18 @@ def dependence(head: str, application: str, shape: str = "3", entry: int = 1) ->
     seed = {"3": "seed float64[3] {0x1p+0 0x1p+1 -0x1p+0}", "": "seed float64[] {0x1p+0}"}[shape]
     reads = "read grad x\nread value z" + ("\nread grad y" if head == "two" else "")
     text = f"{HEADS[head]}z = {application}\nbackward z {seed}\n{reads}\n"
-    return Dependence(Place(parse(text), "x", entry), ADAPTER)
+    return Dependence(Position(parse(text), "x", entry), ADAPTER)
 
 
-def shown(dependence: Dependence, kind: type[ExpectedValue | Gradient], name: str) -> ExpectedValue | Gradient:
-    for each in predict(dependence.place.base):
+def expectation(dependence: Dependence, kind: type[ExpectedValue | Gradient], name: str) -> ExpectedValue | Gradient:
+    for each in predict(dependence.position.base):
         if isinstance(each, kind) and name == (each.name if isinstance(each, ExpectedValue) else each.leaf):
             return each
     raise LookupError(name)
 
 
 def value(of: Dependence) -> ExpectedValue:
-    found = shown(of, ExpectedValue, "z")
+    found = expectation(of, ExpectedValue, "z")
     assert isinstance(found, ExpectedValue)
     return found
 
@@ -48,18 +48,18 @@ def value(of: Dependence) -> ExpectedValue:
 def test_entries_of_a_formula_are_free_but_for_one() -> None:
     found = dependence("two", "multiply x y")
     assert found.is_free(value(found)).tolist() == [True, False, True]
-    assert found.is_free(shown(found, Gradient, "y")).tolist() == [True, False, True]
+    assert found.is_free(expectation(found, Gradient, "y")).tolist() == [True, False, True]
 
 
 def test_the_slope_by_the_place_itself_is_not_free() -> None:
     found = dependence("two", "multiply x y")
-    assert found.is_free(shown(found, Gradient, "x")).tolist() == [True, False, True]
+    assert found.is_free(expectation(found, Gradient, "x")).tolist() == [True, False, True]
 
 
 def test_slopes_by_the_other_factors_of_a_product_always_move() -> None:
     found = dependence("one", "prod x", "")
-    assert found.is_free(shown(found, Gradient, "x")).tolist() == [False, False, False]
-    assert found.always_moves(shown(found, Gradient, "x")).tolist() == [True, False, True]
+    assert found.is_free(expectation(found, Gradient, "x")).tolist() == [False, False, False]
+    assert found.always_moves(expectation(found, Gradient, "x")).tolist() == [True, False, True]
 
 
 def test_sums_up_to_the_place_are_free() -> None:
@@ -121,7 +121,7 @@ def test_the_limit_of_a_slope_is_due_where_it_is_finite_and_its_formula_gives_it
     application: str, number: float, slope: float
 ) -> None:
     found = dependence("one", application)
-    assert float(found.limits(shown(found, Gradient, "x"), number)[1]) == pytest.approx(slope, nan_ok=True)
+    assert float(found.limits(expectation(found, Gradient, "x"), number)[1]) == pytest.approx(slope, nan_ok=True)
 
 
 def test_a_limit_that_is_neared_too_slowly_is_not_certain() -> None:
@@ -130,7 +130,7 @@ def test_a_limit_that_is_neared_too_slowly_is_not_certain() -> None:
         constant = f"y = leaf float64[3] {{{' '.join([exponent] * 3)}}}\n"
         seed, read = "seed float64[3] {0x1p+0 0x1p+1 -0x1p+0}", "read value z"
         text = f"{HEADS['one']}{constant}z = power x y\nbackward z {seed}\n{read}\n"
-        found = Dependence(Place(parse(text), "x", 0), ADAPTER)
+        found = Dependence(Position(parse(text), "x", 0), ADAPTER)
         assert np.isnan(found.limits(value(found), math.inf)[0]) != due
 
 
@@ -139,8 +139,8 @@ def test_how_near_a_limit_is_neared_is_relative_to_a_large_one() -> None:
     ordinary = "z = leaf float64[3] {0x1.8p+0 -0x1p-1 0x1.4p+1} requires_grad\n"
     others = f"x = leaf float64[3] {{{' '.join(['1000'] * 3)}}}\ny = leaf float64[3] {{{' '.join(['1.15e12'] * 3)}}}\n"
     steps = "w = addcdiv x y z\nbackward w seed float64[3] {1 2 3}\nread value w\n"
-    found = Dependence(Place(parse(ordinary + others + steps), "z", 0), ADAPTER)
-    assert found.limits(shown(found, ExpectedValue, "w"), math.inf)[0] == 1000.0
+    found = Dependence(Position(parse(ordinary + others + steps), "z", 0), ADAPTER)
+    assert found.limits(expectation(found, ExpectedValue, "w"), math.inf)[0] == 1000.0
 
 
 def test_composites_have_no_limits_that_are_due() -> None:

@@ -167,9 +167,9 @@ def test_terms_of_third_order_may_leave_rounding_behind_where_they_cancel(noise:
 def test_a_matrix_that_is_singular_may_be_refused() -> None:
     refusing = replace(ADAPTER, setup=f"{ADAPTER.setup}\ndef refuse(x, y):\n    raise ArithmeticError('singular')\n")
     engine = start(replace(refusing, operators={**ADAPTER.operators, "solve": "refuse({x}, {y})"}))
-    text = "x = leaf float64[2, 2] {{1 0 1 {corner}}} requires_grad\ny = leaf float64[2, 1] {{1 1}}\na = solve x y\n"
-    assert examine(parse(text.format(corner=0)), engine).outcome == "inconclusive"
-    assert examine(parse(text.format(corner=1)), engine).outcome == "unexpected-error"
+    text = "x = leaf float64[2, 2] {{1 0 1 {entry}}} requires_grad\ny = leaf float64[2, 1] {{1 1}}\na = solve x y\n"
+    assert examine(parse(text.format(entry=0)), engine).outcome == "inconclusive"
+    assert examine(parse(text.format(entry=1)), engine).outcome == "unexpected-error"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from flint import arb
 
 from refgrad.facts import Entry, Error
-from refgrad.generation import Profile, exceptional_places
+from refgrad.generation import Profile, exceptional_positions
 from refgrad.generation.single_operators.exceptional import SUBNORMAL
 from refgrad.grading.judging.exceptional import (
     PASSES_NAN_OVER,
@@ -33,10 +33,10 @@ def engine(operator: str, spelling: str, setup: str = "") -> Engine:
 
 def test_the_evidence_names_the_entry_and_what_is_due() -> None:
     wrong = engine("sin", "torch.tensor(np.nan_to_num(np.sin({x}.detach().numpy()))) + {x} - {x}.detach()")
-    place = exceptional_places("sin")[0]
+    position = exceptional_positions("sin")[0]
     right = start(ADAPTER)
-    assert examine_exceptional(place, math.nan, right).outcome == "passed"
-    found = examine_exceptional(place, math.nan, wrong)
+    assert examine_exceptional(position, math.nan, right).outcome == "passed"
+    found = examine_exceptional(position, math.nan, wrong)
     assert isinstance(found.fact, Entry)
     assert found.outcome == "wrong"
     assert found.step > 0
@@ -44,27 +44,27 @@ def test_the_evidence_names_the_entry_and_what_is_due() -> None:
 
 def test_an_error_is_an_answer_to_what_is_not_finite() -> None:
     refusing = "def sine(x):\n    assert np.isfinite(x.detach().numpy()).all(), 'not finite'\n    return torch.sin(x)\n"
-    place = exceptional_places("sin")[0]
-    found = examine_exceptional(place, math.inf, engine("sin", "sine({x})", refusing))
+    position = exceptional_positions("sin")[0]
+    found = examine_exceptional(position, math.inf, engine("sin", "sine({x})", refusing))
     assert found.outcome == "inconclusive"
     assert isinstance(found.fact, Error)
 
 
 def test_subnormals_are_left_to_an_engine_that_flushes_them() -> None:
     flushing = "def sine(x):\n    return torch.sin(x * torch.tensor((np.abs(x.detach().numpy()) > 1e-300) * 1.0))\n"
-    place = exceptional_places("sin")[0]
+    position = exceptional_positions("sin")[0]
     wrong = engine("sin", "sine({x})", flushing)
-    assert examine_exceptional(place, SUBNORMAL, wrong).outcome == "wrong"
-    assert examine_exceptional(place, SUBNORMAL, wrong, flushes=True).outcome == "convention"
+    assert examine_exceptional(position, SUBNORMAL, wrong).outcome == "wrong"
+    assert examine_exceptional(position, SUBNORMAL, wrong, flushes=True).outcome == "convention"
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf])
 def test_limits_are_looked_at_by_themselves(number: float) -> None:
-    place = exceptional_places("tanh")[0]
+    position = exceptional_positions("tanh")[0]
     wrong = engine("tanh", "torch.tanh({x}) + ({x} - {x}).detach()")
-    assert examine_exceptional(place, number, wrong).outcome == "passed"
-    assert examine_limits(place, number, wrong).outcome == "wrong"
-    assert examine_limits(place, number, start(ADAPTER)).outcome == "passed"
+    assert examine_exceptional(position, number, wrong).outcome == "passed"
+    assert examine_limits(position, number, wrong).outcome == "wrong"
+    assert examine_limits(position, number, start(ADAPTER)).outcome == "passed"
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_whole_numbers_stand_for_floating_ones() -> None:
     whole = "import numpy as np\ndef shown(x):\n    return x.astype(int) if np.all(np.mod(x, 1) == 0) else x\n"
     answering = replace(ADAPTER, setup=f"{ADAPTER.setup}\n{whole}", value=f"shown({ADAPTER.value})")
     profile = Profile(scalars_only=True, operators=frozenset({"relu"}))
-    for place in exceptional_places("relu", profile):
-        assert examine_exceptional(place, -math.inf, start(answering)).outcome == "passed"
+    for position in exceptional_positions("relu", profile):
+        assert examine_exceptional(position, -math.inf, start(answering)).outcome == "passed"
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ read grad x
 def test_digits_that_an_engine_of_float32_lost_are_inaccurate() -> None:
     found = examine(parse(CANCELS), start(NARROW))
     assert isinstance(found.fact, Entry)
-    assert (found.outcome, found.fact.remark) == ("inaccurate", "float32")
+    assert (found.outcome, found.fact.qualifier) == ("inaccurate", "float32")
     assert examine(parse(CANCELS), start(ADAPTER)).outcome == "passed"
 
 

@@ -17,24 +17,24 @@ A = Subject("value", "a")
 SECOND = SCENARIO.text + "backward a\nread grad x\n"
 
 
-def made(
+def failing(
     name: str, fact: Fact, *, outcome: Outcome = "wrong", scenario: str = SCENARIO.text, program: Call | None = None
 ) -> Verdict:
     row = verdict(name, outcome, shown=True)
-    shown = program or Code(f"x = '{name}'\n")
-    return replace(row, evidence=Evidence(fact, 4), scenario=scenario, reproduction=(shown,))
+    statement = program or Code(f"x = '{name}'\n")
+    return replace(row, evidence=Evidence(fact, 4), scenario=scenario, reproduction=(statement,))
 
 
 def document(*verdicts: Verdict, engine: str = "example") -> Report:
     return example_report(*verdicts, name=engine)
 
 
-def found(given: Report) -> list[Cause]:
-    return causes(failures(given), given.verdicts)
+def causes_of(report: Report) -> list[Cause]:
+    return causes(failures(report), report.verdicts)
 
 
 def groups(*verdicts: Verdict) -> list[set[str]]:
-    return [{each.verdict.id for each in cause.findings} for cause in found(document(*verdicts))]
+    return [{each.verdict.id for each in cause.findings} for cause in causes_of(document(*verdicts))]
 
 
 def raised(message: str) -> Error:
@@ -45,80 +45,84 @@ NUMBER = replace(entry("1.6449340676383375"), lower="1.6449340668482264")
 
 
 def test_what_is_found_of_one_operator_has_one_cause() -> None:
-    wrong, other = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
+    wrong, other = failing("operators/exp", entry("0.1")), failing("operators/log", entry("0.2"))
     assert groups(wrong, other) == [{"operators/exp"}, {"operators/log"}]
-    assert groups(wrong, made("edges/exp", entry("0.3")), other)[0] == {"operators/exp", "edges/exp"}
+    assert groups(wrong, failing("edges/exp", entry("0.3")), other)[0] == {"operators/exp", "edges/exp"}
 
 
 def test_one_wrong_number_is_one_cause_if_it_has_many_digits() -> None:
-    assert groups(made("operators/digamma", NUMBER), made("operators/lgamma", NUMBER)) == [
+    assert groups(failing("operators/digamma", NUMBER), failing("operators/lgamma", NUMBER)) == [
         {"operators/digamma", "operators/lgamma"}
     ]
-    assert len(groups(made("operators/exp", entry("0.5")), made("operators/log", entry("0.5")))) == 2
+    assert len(groups(failing("operators/exp", entry("0.5")), failing("operators/log", entry("0.5")))) == 2
 
 
 def test_errors_that_differ_in_numbers_alone_are_one_cause() -> None:
     one, other = raised("shape (2, 3) is odd"), raised("shape (4,) is odd")
-    assert len(groups(made("operators/exp", one), made("operators/log", other))) == 1
-    assert len(groups(made("operators/exp", one), made("operators/log", raised("shape is even")))) == 2
+    assert len(groups(failing("operators/exp", one), failing("operators/log", other))) == 1
+    assert len(groups(failing("operators/exp", one), failing("operators/log", raised("shape is even")))) == 2
 
 
 def test_one_dtype_one_silence_and_one_ending_are_one_cause_each() -> None:
     dtype = Dtype(subject=A, seen="float64", expected="float32")
-    assert len(groups(made("operators/exp", dtype), made("operators/log", dtype))) == 1
-    silence = Silence(due=("freed-graph",))
-    assert len(groups(made("leaves/one", silence), made("leaves/two", silence))) == 1
+    assert len(groups(failing("operators/exp", dtype), failing("operators/log", dtype))) == 1
+    silence = Silence(expected_kinds=("freed-graph",))
+    assert len(groups(failing("leaves/one", silence), failing("leaves/two", silence))) == 1
     died = Died(detail="killed by signal 11")
-    assert len(groups(made("leaves/one", died, outcome="crashed"), made("leaves/two", died, outcome="crashed"))) == 1
+    assert (
+        len(groups(failing("leaves/one", died, outcome="crashed"), failing("leaves/two", died, outcome="crashed"))) == 1
+    )
 
 
 def test_one_function_of_the_library_is_one_cause() -> None:
-    one = made("operators/exp", entry("0.1"), program=Call("lib.both({x})", {"x": Value(1)}, ("a",)))
+    one = failing("operators/exp", entry("0.1"), program=Call("lib.both({x})", {"x": Value(1)}, ("a",)))
     log = SCENARIO.text.replace("exp", "log")
-    other = made("operators/log", entry("0.2"), program=Call("lib.both({x})", {"x": Value(2)}, ("a",)), scenario=log)
-    (cause,) = found(document(one, other))
+    other = failing("operators/log", entry("0.2"), program=Call("lib.both({x})", {"x": Value(2)}, ("a",)), scenario=log)
+    (cause,) = causes_of(document(one, other))
     assert cause.links == ("function both",)
     apart = replace(other, reproduction=(Call("lib.both(lib.more({x}))", {"x": Value(2)}, ("a",)),))
     assert len(groups(one, apart)) == 2
 
 
 def test_what_is_wrong_from_the_second_backward_on_is_one_cause() -> None:
-    assert len(groups(*(made(f"leaves/{name}", entry(name), scenario=SECOND) for name in ("1", "2")))) == 1
-    assert len(groups(*(made(f"leaves/{name}", entry(name)) for name in ("1", "2")))) == 2
+    assert len(groups(*(failing(f"leaves/{name}", entry(name), scenario=SECOND) for name in ("1", "2")))) == 1
+    assert len(groups(*(failing(f"leaves/{name}", entry(name)) for name in ("1", "2")))) == 2
 
 
 def test_what_others_build_on_comes_first_and_what_must_be_before_what_should() -> None:
-    late, early = made("repetition/one", entry("0.1")), made("sharing/one", entry("0.2"))
-    wished = replace(made("leaves/one", entry("0.3")), level="SHOULD")
+    late, early = failing("repetition/one", entry("0.1")), failing("sharing/one", entry("0.2"))
+    wished = replace(failing("leaves/one", entry("0.3")), level="SHOULD")
     report = document(wished, late, early)
-    assert [cause.best.verdict.id for cause in found(report)] == ["sharing/one", "repetition/one", "leaves/one"]
+    assert [cause.best.verdict.id for cause in causes_of(report)] == ["sharing/one", "repetition/one", "leaves/one"]
 
 
 def test_the_worst_number_comes_first_and_what_it_hides_is_counted() -> None:
-    small = made("edges/exp", replace(entry("4.4"), relative_error="0.02"))
-    large = replace(made("graphs/one", replace(entry("0.1"), relative_error="0.98")), operator="exp")
+    small = failing("edges/exp", replace(entry("4.4"), relative_error="0.02"))
+    large = replace(failing("graphs/one", replace(entry("0.1"), relative_error="0.98")), operator="exp")
     hidden = replace(verdict("second_order/exp", "inconclusive"), cause="edges/exp")
     cause: Cause
-    (cause,) = found(document(small, hidden, large))
+    (cause,) = causes_of(document(small, hidden, large))
     assert cause.best.verdict.id == "graphs/one"
     assert cause.hidden == ("second_order/exp",)
 
 
 def test_what_several_operators_show_in_some_runs_only_comes_behind_what_one_operator_shows() -> None:
-    one = made("edges/exp", entry("0.1"))
-    several = made("sharing/diamond", entry("0.3"))
+    one = failing("edges/exp", entry("0.1"))
+    several = failing("sharing/diamond", entry("0.3"))
     assert groups(one, several) == [{"sharing/diamond"}, {"edges/exp"}]
     flaky = [replace(each, evidence=Evidence(entry("0.3"), 4, seen=1, runs=5)) for each in (one, several)]
     assert groups(*flaky) == [{"edges/exp"}, {"sharing/diamond"}]
 
 
 def test_what_says_nothing_of_an_engine_has_no_cause() -> None:
-    assert found(document(*(each for each in VERDICTS if not each.failed))) == []
+    assert causes_of(document(*(each for each in VERDICTS if not each.failed))) == []
 
 
 def test_an_operator_that_two_engines_get_wrong_is_told() -> None:
-    exp, log = made("operators/exp", entry("0.1")), made("operators/log", entry("0.2"))
-    shared = shared_operators(found(each) for each in (document(exp, log, engine="one"), document(exp, engine="two")))
+    exp, log = failing("operators/exp", entry("0.1")), failing("operators/log", entry("0.2"))
+    shared = shared_operators(
+        causes_of(each) for each in (document(exp, log, engine="one"), document(exp, engine="two"))
+    )
     assert {name: [cause.best.engine for cause in found] for name, found in shared.items()} == {"exp": ["one", "two"]}
 
 
@@ -135,7 +139,7 @@ read grad a
 
 
 def third(operator: str, observed: str, scenario: str = HIGHER) -> Verdict:
-    return made(f"third_order/{operator}", entry(observed), scenario=scenario.replace("OPERATOR", operator))
+    return failing(f"third_order/{operator}", entry(observed), scenario=scenario.replace("OPERATOR", operator))
 
 
 def test_a_higher_derivative_that_is_0_whatever_the_operator_is_has_one_cause() -> None:
@@ -143,7 +147,7 @@ def test_a_higher_derivative_that_is_0_whatever_the_operator_is_has_one_cause() 
     assert groups(third("exp", "0.0"), third("sinh", "-0.0")) == expected
     renamed = HIGHER.replace("d = multiply b c", "d = multiply c b").replace("0x1p+1", "0x1p+2")
     assert groups(third("exp", "0.0"), third("sinh", "0.0", renamed)) == expected
-    (cause,) = found(document(third("exp", "0.0"), third("sinh", "0.0")))
+    (cause,) = causes_of(document(third("exp", "0.0"), third("sinh", "0.0")))
     derivative = "y1 = f(x2), y2 = f(x1, y1), y3 = dy2/dx1, y4 = dy3/dx2, dy4/dx2"
     assert cause.links == (f"0 in place of {derivative}",)
 

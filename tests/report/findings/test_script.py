@@ -71,7 +71,7 @@ ONE = Call("{x} + {y}", {"x": Value(1), "y": Value(1)}, ("x",))
 
 @pytest.mark.parametrize("program", [(ONE,), (Attempt((ONE,)), Show("value of x", Call("{x}", {"x": Name("x")})))])
 def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: tuple[Statement, ...]) -> None:
-    evidence = Evidence(Silence(due=("freed-graph",)), 4)
+    evidence = Evidence(Silence(expected_kinds=("freed-graph",)), 4)
     verdict = replace(VERDICTS[4], scenario=SILENT.text, evidence=evidence, reproduction=program)
     ended = run(Script("example", "1", verdict).text, tmp_path)
     assert ended.stdout == ""

@@ -42,7 +42,7 @@ def test_an_issue_has_the_sentence_the_program_the_statement_and_the_versions() 
 
 
 def test_a_limit_has_its_reason() -> None:
-    fact = replace(entry("nan"), remark="limit", reason="0 ** y is 0 for every y > 0.")
+    fact = replace(entry("nan"), qualifier="limit", reason="0 ** y is 0 for every y > 0.")
     text = issue_text(Script("example", "1", replace(VERDICT, evidence=Evidence(fact, 4))))
     assert "e to the x. At this point: 0 ** y is 0 for every y > 0. Source: " in text
 
@@ -60,10 +60,10 @@ RAISED = Raised("ValueError", "no", ("ValueError",))
     [
         (Dtype(subject=X, seen="float64", expected="float32"), "Wrong dtype: `exp(x)`"),
         (Shape(subject=X, seen=(), expected=(2,)), "Wrong shape: `exp(x)`"),
-        (Silence(due=("freed-graph",)), "No error: `exp(x)`"),
+        (Silence(expected_kinds=("freed-graph",)), "No error: `exp(x)`"),
         (Flag(seen="True", expected=False), "Wrong flag: `exp(x)`"),
         (Error(error=RAISED), "Unexpected error: `exp(x)`"),
-        (Error(error=RAISED, expected=("freed",), due=("freed-graph",)), "Violated: `exp(x)`"),
+        (Error(error=RAISED, expected=("freed",), expected_kinds=("freed-graph",)), "Violated: `exp(x)`"),
     ],
 )
 def test_a_title_says_what_is_wrong(fact: Fact, title: str) -> None:

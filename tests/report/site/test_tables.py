@@ -48,7 +48,7 @@ def test_an_engine_that_was_not_graded_on_an_operator_has_an_empty_cell(tmp_path
     ],
 )
 def test_a_convention_shows_which_end_was_chosen(tmp_path: Path, seen: str, told: str) -> None:
-    fact = replace(entry(seen), lower="0", upper="2", remark="choice")
+    fact = replace(entry(seen), lower="0", upper="2", qualifier="choice")
     row = replace(verdict("edges/relu", "convention"), evidence=Evidence(fact, 0))
     (found,) = conventions_of([graded(tmp_path, row), graded(tmp_path, verdict("edges/relu", "passed"))])
     assert found.summary == "x == 0"

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from refgrad import generation
-from refgrad.facts import Remark
+from refgrad.facts import Comment
 from refgrad.generation import Dtype, Profile
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
@@ -130,7 +130,7 @@ def _tried(  # noqa: PLR0913 (the family chooses each of them, by name)
     cases = (scenario for each in fixed for scenario in always(each, name, profile, bench, **options))
     first = _of_single_numbers(check, drawn, profile, bench, examples) if scalars else []
     first += filter(bench.reliance.runnable, map(form, cases))
-    return bench.search(check, drawn, examples, given=first, cause=without.cause)
+    return bench.search(check, drawn, examples, fixed=first, cause=without.cause)
 
 
 def _of_single_numbers(
@@ -160,7 +160,7 @@ def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:
     fixed = (
         generation.memory_scenarios_of_second_order,
         generation.subsets_of_second_order,
-        generation.second_order_corners,
+        generation.second_order_cases,
     )
     return _tried(check, bench, generation.second_order_scenario, fixed=fixed, weighted=_weighted(check, bench))
 
@@ -199,7 +199,7 @@ def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
     second = bench.grade(SECOND_ORDER.check(check.operator_name))
     if second.verdict in {"unsupported", "inconclusive"}:
         return replace(
-            bench.verdict(check, second.verdict, Remark(text=second.message), cause=second.cause),
+            bench.verdict(check, second.verdict, Comment(text=second.message), cause=second.cause),
             evidence=second.evidence,
         )
     if second.failed and second.verdict != "inaccurate":
@@ -207,7 +207,7 @@ def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
     if not is_sound_twice(bench, WEIGHT):
         return bench.blocked(check, SECOND_ORDER.check(WEIGHT).id)
     make = partial(generation.third_order_scenario, weighted_gradient=TRIED["weighted_gradient"])
-    return _tried(check, bench, make, fixed=(generation.third_order_corners,), helpers=(WEIGHT,))
+    return _tried(check, bench, make, fixed=(generation.third_order_cases,), helpers=(WEIGHT,))
 
 
 def _of_third_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
@@ -258,7 +258,7 @@ def _of_forward_mode(check: FamilyCheck, scenario: Scenario, finding: Finding, b
 
 def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
     """Push tangents through an operator whose backward is right, and pull a cotangent back at the same point."""
-    return _tried(check, bench, generation.forward_scenario, fixed=(generation.forward_corners,))
+    return _tried(check, bench, generation.forward_scenario, fixed=(generation.forward_cases,))
 
 
 FORWARD_MODE: Final = after_own_value(
@@ -284,7 +284,7 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
         """Return the fixed cases with the most entries, among the first few; none in the smoke profile."""
         if not bench.settings.effort["large_arrays"]:
             return []
-        plain = generation.plain_corners(check.operator_name, profile(dtype), TRIED["first_cases"])
+        plain = generation.plain_cases(check.operator_name, profile(dtype), TRIED["first_cases"])
         return [isolated(scenario) for scenario in plain[-TRIED["cases_in_half"] :]]
 
     had = [dtype for dtype in check.row["any_dtype"] if dtype in bench.engine.adapter.dtypes]
@@ -296,7 +296,7 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
         return drawn(seed, offered[seed % len(offered)])
 
     largest = (scenario for dtype in offered for scenario in fixed(dtype))
-    return bench.search(check, in_turn, bench.settings.effort["half_precision"], given=largest, cause=without.cause)
+    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=without.cause)
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:

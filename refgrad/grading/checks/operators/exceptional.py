@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from refgrad.facts import Tally
-from refgrad.generation import Place, exceptional_places, numbers_at, shrink
+from refgrad.generation import Position, exceptional_positions, numbers_at, shrink
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.operators.derivatives import after_own_value, own_value
@@ -22,7 +22,7 @@ from refgrad.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceSearch:
+class PositionSearch:
     """Search among fixed scenarios that each have one exceptional number.
 
     ``examine`` returns the finding of a number at a position, and ``asks`` says which numbers the check is about.
@@ -30,23 +30,23 @@ class PlaceSearch:
 
     check: FamilyCheck
     bench: Bench
-    examine: Callable[[Place, float], Finding]
+    examine: Callable[[Position, float], Finding]
     asks: Callable[[float], bool] = lambda _: True
 
     def run(self) -> Verdict:
         """Try each number at each position, if the engine is right with ordinary numbers there."""
         outcomes: Counter[Outcome] = Counter()
         failures: dict[tuple[Outcome, bool, bool], Demonstration] = {}
-        for place, number in self._tried():
-            finding = self.examine(place, number)
-            fails = self._fails(place.holding(number), finding)
+        for position, number in self._tried():
+            finding = self.examine(position, number)
+            fails = self._fails(position.holding(number), finding)
             outcomes["passed" if finding.failed and not fails else finding.outcome] += 1
             kind = finding.outcome, finding.is_mild, math.isfinite(number)
             if fails and kind not in failures:
-                failures[kind] = self._demonstrated(self._smallest(place, number, finding), number)
+                failures[kind] = self._demonstrated(self._smallest(position, number, finding), number)
         if failures:
             ordered = sorted(failures.values(), key=lambda each: each.finding.rank)
-            return self.bench.shown(self.check, *ordered, examples=outcomes.total())
+            return self.bench.verdict_of(self.check, *ordered, examples=outcomes.total())
         outcome: Outcome = next((each for each in DECIDED if outcomes[each]), "inconclusive")
         return self.bench.verdict(self.check, outcome, Tally.of(outcomes), examples=outcomes.total())
 
@@ -54,37 +54,37 @@ class PlaceSearch:
         """Return True if a scenario fails and no known inaccuracy explains it."""
         return finding.failed and not self.check.explains(scenario, finding, self.bench)
 
-    def _demonstrated(self, place: Place, number: float) -> Demonstration:
-        examine = partial(self.examine, place, number)
-        return run_again(place.holding(number), examine(), self.bench, lambda: examine().failed)
+    def _demonstrated(self, position: Position, number: float) -> Demonstration:
+        examine = partial(self.examine, position, number)
+        return run_again(position.holding(number), examine(), self.bench, lambda: examine().failed)
 
-    def _tried(self) -> Iterator[tuple[Place, float]]:
+    def _tried(self) -> Iterator[tuple[Position, float]]:
         """Yield positions and numbers. All scenarios of a position are run in one batch."""
         right: dict[Scenario, bool] = {}
         bench, most = self.bench, self.bench.settings.effort["exceptional"]
         holds_all = "float64" in bench.engine.adapter.dtypes  # the extreme numbers are those of float64
-        for each in exceptional_places(self.check.operator_name, bench.profile(seeds=True), most):
-            place = each.moved_to(bench.reliance.isolated(each.base))
-            if place.base not in right:
-                right[place.base] = not self._fails(place.base, bench.examine(place.base, self.check))
-            if right[place.base] and bench.reliance.runnable(place.base):
+        for each in exceptional_positions(self.check.operator_name, bench.profile(seeds=True), most):
+            position = each.moved_to(bench.reliance.isolated(each.base))
+            if position.base not in right:
+                right[position.base] = not self._fails(position.base, bench.examine(position.base, self.check))
+            if right[position.base] and bench.reliance.runnable(position.base):
                 numbers = [
                     number
-                    for number in numbers_at(place)
+                    for number in numbers_at(position)
                     if self.asks(number) and (holds_all or number == 0 or not math.isfinite(number))
                 ]
-                bench.prepare([place.holding(number) for number in numbers], self.check)
-                yield from ((place, number) for number in numbers)
+                bench.prepare([position.holding(number) for number in numbers], self.check)
+                yield from ((position, number) for number in numbers)
 
-    def _smallest(self, place: Place, number: float, finding: Finding) -> Place:
+    def _smallest(self, position: Position, number: float, finding: Finding) -> Position:
         """Return the position in the smallest scenario that fails equally with the number, and passes without it.
 
         Its operands have only numbers of the original scenario: new ones could be equal, or lie on a kink.
         """
-        applied = _applied(place.base)
+        applied = _applied(position.base)
 
         def shows(base: Scenario) -> bool:
-            other = place.found_in(base)
+            other = position.located_in(base)
             if other is None or _applied(base) != applied:
                 return False
             if self._fails(base, self.bench.examine(base, self.check)):
@@ -92,7 +92,7 @@ class PlaceSearch:
             seen = self.examine(other, number) if self.bench.reliance.runnable(base) else Finding("unsupported")
             return seen.rank == finding.rank and not self.check.explains(other.holding(number), seen, self.bench)
 
-        return place.found_in(shrink(place.base, shows, TRIED["shrinks_at_a_place"])) or place
+        return position.located_in(shrink(position.base, shows, TRIED["shrinks_at_a_place"])) or position
 
 
 DECIDED: Final[tuple[Outcome, ...]] = ("passed", "convention", "unsupported")
@@ -107,12 +107,12 @@ def _applied(scenario: Scenario) -> list[tuple[str, int]]:
 def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
     """Judge the results that do not depend on the exceptional number, and those that depend on NaN."""
     flushes = bench.reliance.flushes_subnormals
-    return PlaceSearch(check, bench, partial(examine_exceptional, engine=bench.engine, flushes=flushes)).run()
+    return PositionSearch(check, bench, partial(examine_exceptional, engine=bench.engine, flushes=flushes)).run()
 
 
 def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
     """Judge the values and derivatives that have a limit at infinity."""
-    return PlaceSearch(check, bench, partial(examine_limits, engine=bench.engine), math.isinf).run()
+    return PositionSearch(check, bench, partial(examine_limits, engine=bench.engine), math.isinf).run()
 
 
 EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, own_value, draws=False)

@@ -27,7 +27,7 @@ from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import predict
 from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation
-from refgrad.native.repetition import SHOWN, Repeated, Repetition, plain
+from refgrad.native.repetition import PRINTED_RUNS, Repeated, Repetition, plain
 from refgrad.native.statements import Code
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Backward, Scenario
@@ -44,7 +44,7 @@ def _by_itself(check: FamilyCheck, bench: Bench) -> Verdict:
     name, effort = check.operator_name, bench.settings.effort
     profile = bench.profile(seeds=True, operators=frozenset({name}), edges=0.0)
     fixed = (*_met_in_behaviours(name, bench), *_fixed_cases(name, profile, bench))
-    verdict = bench.search(check, bench.isolated(name, profile), effort["operators"], given=fixed)
+    verdict = bench.search(check, bench.isolated(name, profile), effort["operators"], fixed=fixed)
     if verdict.failed and verdict.evidence is not None and verdict.evidence.repeatable:
         return verdict
     unstable = repeated(check, bench)
@@ -75,7 +75,7 @@ def _in_single_precision(check: FamilyCheck, verdict: Verdict, bench: Bench) -> 
 def _fixed_cases(name: str, profile: Profile, bench: Bench) -> Iterator[Scenario]:
     """Return the fixed cases of the operator, as many as the run's profile allows; views come after the first few."""
     most, first = bench.settings.effort["fixed_cases"], TRIED["first_cases"]
-    cases = generation.corner_scenarios(name, profile, most)
+    cases = generation.fixed_cases(name, profile, most)
     others = (
         scenario
         for make in (generation.memory_scenarios, generation.applied_twice)
@@ -143,7 +143,7 @@ def on_large_arrays(check: Check, verdict: Verdict, bench: Bench, scenarios: Ite
             continue
         certified = _certified(_smallest(scenario, check, bench), check, bench) or _certified(scenario, check, bench)
         if certified is not None:
-            return bench.shown(check, certified, examples=verdict.examples + tried)
+            return bench.verdict_of(check, certified, examples=verdict.examples + tried)
     return replace(verdict, examples=verdict.examples + tried, screened=screened)
 
 
@@ -181,8 +181,8 @@ def repeated(check: Check, bench: Bench) -> Verdict | None:
     if not faults or not (repetition.afresh or _unstable(again, bench, REPEATED["more"])):
         return None
     worst = min(faults, key=lambda each: OUTCOMES.index(each.finding.outcome))
-    verdict = bench.shown(check, worst, examples=REPEATED["scenarios"])
-    return replace(verdict, reproduction=(Code(replace(repetition, scenarios=[worst.scenario]).printed(SHOWN)),))
+    verdict = bench.verdict_of(check, worst, examples=REPEATED["scenarios"])
+    return replace(verdict, reproduction=(Code(replace(repetition, scenarios=[worst.scenario]).printed(PRINTED_RUNS)),))
 
 
 def _is_afresh(bench: Bench) -> bool:

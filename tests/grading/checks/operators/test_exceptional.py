@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from refgrad.generation import exceptional_places
+from refgrad.generation import exceptional_positions
 from refgrad.generation.shrinking import with_short_names
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
@@ -226,15 +226,15 @@ def test_a_fault_is_shown_by_as_few_numbers_as_show_it(name: str) -> None:
 
 @given(st.sampled_from(sorted(operator_table())), st.integers(0, 100))
 def test_a_place_is_found_again_where_its_number_stands(operator: str, which: int) -> None:
-    places = exceptional_places(operator)
-    assume(places)
-    place = places[which % len(places)]
-    assert place.found_in(place.base) == place
-    renamed = with_short_names(place.base)
-    found = place.found_in(renamed)
+    positions = exceptional_positions(operator)
+    assume(positions)
+    position = positions[which % len(positions)]
+    assert position.located_in(position.base) == position
+    renamed = with_short_names(position.base)
+    found = position.located_in(renamed)
     assert found is not None
-    assert (found.number, found.entry, found.base) == (place.number, place.entry, renamed)
-    assert place.found_in(place.holding(7.25)) is None
+    assert (found.number, found.entry, found.base) == (position.number, position.entry, renamed)
+    assert position.located_in(position.holding(7.25)) is None
 
 
 @pytest.mark.parametrize("check", ["exceptional", "infinities"])

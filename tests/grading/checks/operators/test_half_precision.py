@@ -56,14 +56,16 @@ def test_an_engine_without_these_dtypes_lacks_them() -> None:
 
 
 @pytest.mark.parametrize("profile", ["smoke", "standard"])
-def test_some_corners_are_tried_in_every_run_but_the_shortest(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_fixed_cases_are_tried_in_every_run_but_the_shortest(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried: list[object] = []
 
     def noted(*given: object) -> tuple[()]:
         tried.append(given)
         return ()
 
-    monkeypatch.setattr("refgrad.generation.plain_corners", noted)
+    monkeypatch.setattr("refgrad.generation.plain_cases", noted)
     assert verdict(bench(profile=profile), "half_precision/exp").verdict == "passed"
     assert bool(tried) is (profile == "standard")
 

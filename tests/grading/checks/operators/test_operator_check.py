@@ -28,7 +28,7 @@ DRAWN = 40
 class NotingBench(Bench):
     """Notes what a check would try, and takes everything for right."""
 
-    given: list[Scenario] = field(default_factory=list)
+    fixed: list[Scenario] = field(default_factory=list)
     drawn: list[Scenario] = field(default_factory=list)
 
     def grade(self, check: Check) -> Verdict:
@@ -37,8 +37,8 @@ class NotingBench(Bench):
 
     def search(self, check: Check, make: Callable[[int], Scenario], examples: int, **fields: Any) -> Verdict:
         """Note the scenarios that are given, and some that are drawn."""
-        given: Iterable[Scenario] = fields.get("given", ())
-        self.given, self.drawn = list(given), [make(seed) for seed in range(DRAWN)]
+        fixed: Iterable[Scenario] = fields.get("fixed", ())
+        self.fixed, self.drawn = list(fixed), [make(seed) for seed in range(DRAWN)]
         return self.verdict(check, "passed", examples=examples)
 
 
@@ -52,16 +52,16 @@ def tried(kind: Family, operator: str, seed: int = 0) -> NotingBench:
 
 def from_the_seed(kind: Family, operator: str) -> list[Scenario]:
     """Return what a check tries first that is not the same on every seed."""
-    return [each for each in tried(kind, operator).given if each not in tried(kind, operator, seed=1).given]
+    return [each for each in tried(kind, operator).fixed if each not in tried(kind, operator, seed=1).fixed]
 
 
 @pytest.mark.parametrize("kind", [SECOND_ORDER, THIRD_ORDER, FORWARD_MODE])
 @pytest.mark.parametrize("operator", ["sin", "arctan2", "leaky_relu"])
 def test_formulas_are_tried_at_single_numbers_whatever_is_drawn(kind: Family, operator: str) -> None:
-    given = from_the_seed(kind, operator)
-    assert len({scenario.id for scenario in given}) == TRIED["single_numbers"]
-    assert all(operator in scenario.operators for scenario in given)
-    assert {leaf.value.shape for scenario in given for leaf in scenario.leaves} == {()}
+    fixed = from_the_seed(kind, operator)
+    assert len({scenario.id for scenario in fixed}) == TRIED["single_numbers"]
+    assert all(operator in scenario.operators for scenario in fixed)
+    assert {leaf.value.shape for scenario in fixed for leaf in scenario.leaves} == {()}
 
 
 @pytest.mark.parametrize("kind", [SECOND_ORDER, THIRD_ORDER, FORWARD_MODE])
@@ -71,16 +71,16 @@ def test_an_operator_that_needs_axes_is_not(kind: Family) -> None:
 
 @pytest.mark.parametrize("operator", ["sin", "arctan2", "matmul"])
 def test_second_derivatives_are_tried_on_views_whatever_is_drawn(operator: str) -> None:
-    given = tried(SECOND_ORDER, operator).given
-    assert sum(not LAYOUTS.keys().isdisjoint(scenario.operators) for scenario in given) == 2
+    fixed = tried(SECOND_ORDER, operator).fixed
+    assert sum(not LAYOUTS.keys().isdisjoint(scenario.operators) for scenario in fixed) == 2
 
 
 @pytest.mark.parametrize(("operator", "count"), [("sin", 0), ("arctan2", 2), ("addcmul", 6)])
 def test_second_derivatives_are_tried_with_every_subset_of_the_operands(operator: str, count: int) -> None:
-    given = [each for each in tried(SECOND_ORDER, operator).given if LAYOUTS.keys().isdisjoint(each.operators)]
-    wanted = [tuple(leaf.name for leaf in each.leaves if leaf.requires_grad) for each in given]
+    fixed = [each for each in tried(SECOND_ORDER, operator).fixed if LAYOUTS.keys().isdisjoint(each.operators)]
+    wanted = [tuple(leaf.name for leaf in each.leaves if leaf.requires_grad) for each in fixed]
     assert len({names for names in wanted if names}) > count
-    assert sum(not all(leaf.requires_grad for leaf in each.leaves) for each in given) >= count
+    assert sum(not all(leaf.requires_grad for leaf in each.leaves) for each in fixed) >= count
 
 
 @pytest.mark.parametrize("operator", ["relu", "fmax", "subtract"])

@@ -67,5 +67,5 @@ def test_a_long_row_is_shrunk_to_its_first_entry_that_fails() -> None:
     assert [leaf.value.size for leaf in parse(found.scenario).leaves] == [21]
 
 
-def test_an_operator_without_faults_passes_with_all_of_its_corners() -> None:
+def test_an_operator_without_faults_passes_with_all_of_its_fixed_cases() -> None:
     assert verdict(bench(profile="standard"), "operators/multiply").verdict == "passed"

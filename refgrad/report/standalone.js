@@ -1,4 +1,4 @@
-// The program by which `confirm` runs a program in Node, as alone.py does for Python.
+// The program by which `confirm` runs a program in Node, as standalone.py does for Python.
 "use strict";
 
 const fs = require("node:fs");

@@ -112,7 +112,7 @@ class Operand:
 
 
 @dataclass(slots=True)
-class Draft:
+class Builder:
     """A builder of a scenario: the steps so far, the values that they define, and the source of random choices.
 
     ``base`` is the shape that leaves are derived from. ``values`` are those in scope; ``results`` and ``leaves`` are

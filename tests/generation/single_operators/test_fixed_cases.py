@@ -1,14 +1,14 @@
-"""The corners of an operator hold what no run may miss, whatever is drawn."""
+"""The fixed cases of an operator hold what no run may miss, whatever is drawn."""
 
 from collections.abc import Iterable
 from itertools import combinations
 
 import pytest
 
-from refgrad.generation import Profile, corner_scenarios, operator_scenario
+from refgrad.generation import Profile, fixed_cases, operator_scenario
 from refgrad.generation.admission import called, well_formed
 from refgrad.generation.profile import COUNTS
-from refgrad.generation.single_operators.corners import CASES
+from refgrad.generation.single_operators.fixed_cases import CASES
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
@@ -19,7 +19,7 @@ FORMULAS = [name for name, row in TABLE.items() if row.elementwise and not row.e
 
 
 def first_shapes(operator: str, profile: Profile = Profile()) -> set[tuple[int, ...]]:  # noqa: B008 (frozen)
-    return {scenario.leaves[0].value.shape for scenario in corner_scenarios(operator, profile)}
+    return {scenario.leaves[0].value.shape for scenario in fixed_cases(operator, profile)}
 
 
 @pytest.mark.parametrize("operator", FORMULAS)
@@ -29,12 +29,12 @@ def test_a_formula_meets_every_shape(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", ["multiply", "lerp", "where", "concatenate", "linear", "addcmul"])
 def test_every_subset_of_the_operands_wants_gradients(operator: str) -> None:
-    first = corner_scenarios(operator)[1]
+    first = fixed_cases(operator)[1]
     names = [leaf.name for leaf in first.leaves if leaf.value.dtype != "bool"]
     subsets = {frozenset(c) for count in range(1, len(names) + 1) for c in combinations(names, count)}
     wanted = {
         frozenset(leaf.name for leaf in scenario.leaves if leaf.requires_grad)
-        for scenario in corner_scenarios(operator)
+        for scenario in fixed_cases(operator)
         if [leaf.name for leaf in scenario.leaves] == [leaf.name for leaf in first.leaves]
     }
     assert wanted == subsets
@@ -42,7 +42,7 @@ def test_every_subset_of_the_operands_wants_gradients(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", ["add", "power", "matmul", "stack", "hypot"])
 def test_one_leaf_stands_for_several_operands(operator: str) -> None:
-    assert any(len(set(s.applications[0].arguments)) == 1 for s in corner_scenarios(operator))
+    assert any(len(set(s.applications[0].arguments)) == 1 for s in fixed_cases(operator))
 
 
 @pytest.mark.parametrize(
@@ -54,29 +54,29 @@ def test_every_option_that_random_scenarios_have_is_met(operator: str, attribute
         attributes = (dict(scenario.applications[0].attributes) for scenario in scenarios)
         return {TABLE[operator].bind(each)[attribute] for each in attributes}
 
-    assert met(corner_scenarios(operator)) >= met(operator_scenario(seed, operator) for seed in range(30))
+    assert met(fixed_cases(operator)) >= met(operator_scenario(seed, operator) for seed in range(30))
 
 
 @pytest.mark.parametrize(("operator", "zeros"), [("prod", 1), ("prod", 3), ("multiply", 1), ("exp", 3)])
 def test_zeros_are_met(operator: str, zeros: int) -> None:
-    assert any(list(s.leaves[0].value.to_numpy().flat).count(0.0) == zeros for s in corner_scenarios(operator))
+    assert any(list(s.leaves[0].value.to_numpy().flat).count(0.0) == zeros for s in fixed_cases(operator))
 
 
 @pytest.mark.parametrize("operator", sampled(TABLE, 3))
 def test_operands_and_attributes_fit_one_another(operator: str) -> None:
-    for scenario in corner_scenarios(operator):
+    for scenario in fixed_cases(operator):
         values, (step,) = evaluate(scenario, Float64()), scenario.applications
         assert well_formed(*called(step, values))
 
 
 def test_a_variadic_operator_takes_many_operands_and_one() -> None:
-    counts = {len(scenario.applications[0].arguments) for scenario in corner_scenarios("concatenate")}
+    counts = {len(scenario.applications[0].arguments) for scenario in fixed_cases("concatenate")}
     assert {1, 5, 9} <= counts
 
 
 @pytest.mark.parametrize("operator", ["sort", "logcumsumexp", "exp"])
 def test_no_array_is_larger_than_the_oracle_is_fast(operator: str) -> None:
-    sizes = {leaf.value.size for scenario in corner_scenarios(operator) for leaf in scenario.leaves}
+    sizes = {leaf.value.size for scenario in fixed_cases(operator) for leaf in scenario.leaves}
     assert max(sizes) <= COUNTS["largest_case"]
 
 
@@ -84,12 +84,12 @@ def test_an_engine_of_scalars_gets_scalars() -> None:
     assert first_shapes("multiply", Profile(scalars_only=True)) == {()}
 
 
-def test_corners_are_those_of_the_profile() -> None:
-    narrow = corner_scenarios("exp", Profile(dtype="float32"))
+def test_fixed_cases_are_those_of_the_profile() -> None:
+    narrow = fixed_cases("exp", Profile(dtype="float32"))
     assert {leaf.value.dtype for scenario in narrow for leaf in scenario.leaves} == {"float32"}
 
 
 @pytest.mark.parametrize("operator", ["exp", "concatenate", "matmul"])
 @pytest.mark.parametrize("most", [0, 1, 12])
 def test_as_many_as_are_wanted_are_the_first(operator: str, most: int) -> None:
-    assert corner_scenarios(operator, most=most) == corner_scenarios(operator)[:most]
+    assert fixed_cases(operator, most=most) == fixed_cases(operator)[:most]

@@ -19,7 +19,7 @@ import numpy as np
 from refgrad.generation.admission import MARGIN, Array, called, inside_of, well_formed
 from refgrad.generation.application import commit, fresh_leaf, may_repeat, next_shape, slots
 from refgrad.generation.backward_calls import completed
-from refgrad.generation.draft import Draft, Operand
+from refgrad.generation.builder import Builder, Operand
 from refgrad.generation.profile import COUNTS, INTEGERS, SHAPES, STANDARD, TABLE, Choices, Profile
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Attribute, Operator, operator_table
@@ -65,14 +65,14 @@ ARRANGEMENTS: Final[tuple[Arrangement, ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Corner:
-    """A boundary case: what is fixed, while the rest is drawn.
+class FixedCase:
+    """What is fixed in a fixed case. The rest is drawn.
 
     ``first`` is the seed of the numbers and attributes that are tried first. ``others`` are shapes of the first operand
     that are tried in turn with ``shape``, ``second`` is the shape of the second operand, ``operands`` is the number of
     operands of a variadic argument, and ``dimensions`` are the lengths that further operands may have where the first
     leaves them open. If ``repeated``, one leaf is used for all operands. ``arranged`` changes the entries of the first
-    operand of numbers, and ``given`` are attributes.
+    operand of numbers, and ``attributes`` are those that are not drawn.
     """
 
     shape: Shape = PLAIN
@@ -83,15 +83,15 @@ class Corner:
     second: Shape | None = None
     repeated: bool = False
     arranged: Arrangement | None = None
-    given: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def _of_shapes(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Iterator[Corner]:
+def _of_shapes(row: Operator, shapes: Sequence[Shape], profile: Profile) -> Iterator[FixedCase]:
     """Yield cases of these shapes, small ones with several attributes, which random scenarios rarely have."""
     admitted = [shape for shape in shapes if _has_room(profile, shape)]
     for first in range(COUNTS["draws_of_small_shapes"] if row.attributes else 1):
         drawn = (shape for shape in admitted if not first or math.prod(shape) <= COUNTS["small_shape"])
-        yield from (Corner(shape, first, others=_smaller(shape)) for shape in drawn)
+        yield from (FixedCase(shape, first, others=_smaller(shape)) for shape in drawn)
 
 
 def _smaller(shape: Shape) -> tuple[Shape, ...]:
@@ -103,31 +103,32 @@ def _has_room(profile: Profile, shape: Shape) -> bool:
     return len(shape) <= profile.rank and math.prod(shape) <= profile.largest_size
 
 
-def _stretching(row: Operator) -> Iterator[Corner]:
+def _stretching(row: Operator) -> Iterator[FixedCase]:
     """Yield cases in which one of the first two operands is stretched along an axis, or has fewer axes."""
     if row.operands == "broadcast":
-        yield from (Corner(shape, second=PLAIN) for shape in SHAPES["stretched_first"])
-        yield from (Corner(second=shape) for shape in SHAPES["stretched_second"])
+        yield from (FixedCase(shape, second=PLAIN) for shape in SHAPES["stretched_first"])
+        yield from (FixedCase(second=shape) for shape in SHAPES["stretched_second"])
 
 
-def _of_operands(row: Operator) -> Iterator[Corner]:
+def _of_operands(row: Operator) -> Iterator[FixedCase]:
     """Yield cases with operands that are longer, many, or the same leaf."""
     if row.operands in OPEN:
-        yield from (Corner(shape, others=((2,),), dimensions=(COUNTS["open_length"],)) for shape in (PLAIN, (3,)))
+        yield from (FixedCase(shape, others=((2,),), dimensions=(COUNTS["open_length"],)) for shape in (PLAIN, (3,)))
     if row.arguments[-1].variadic:
         yield from (
-            Corner(operands=count, others=((2,), (1,)), dimensions=(1, 2)) for count in INTEGERS["variadic_in_cases"]
+            FixedCase(operands=count, others=((2,), (1,)), dimensions=(1, 2)) for count in INTEGERS["variadic_in_cases"]
         )
     if len(row.differentiable_arguments) > 1 or row.arguments[-1].variadic:
-        yield from (Corner((2, 2), repeated=True), Corner((), repeated=True), Corner((2, 2), operands=3, repeated=True))
+        yield from (FixedCase(shape, repeated=True) for shape in ((2, 2), ()))
+        yield FixedCase((2, 2), operands=3, repeated=True)
 
 
-def _of_attributes(row: Operator) -> Iterator[Corner]:
+def _of_attributes(row: Operator) -> Iterator[FixedCase]:
     """Yield a case for every value of each attribute that has few."""
     values = {attribute.name: _values(attribute) for attribute in row.attributes}
     for each in zip_longest(*values.values()):
-        given = [(name, value) for name, value in zip(values, each, strict=True) if value is not None]
-        yield from (Corner((2, 3, 2), others=SHAPES["fitting"], given={name: value}) for name, value in given)
+        pairs = [(name, value) for name, value in zip(values, each, strict=True) if value is not None]
+        yield from (FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={name: value}) for name, value in pairs)
 
 
 def _values(attribute: Attribute) -> Sequence[Any]:
@@ -141,13 +142,13 @@ def _values(attribute: Attribute) -> Sequence[Any]:
     return range(low, high + 1) if high - low < COUNTS["range_of_integers"] else ()
 
 
-def corner_scenarios(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
+def fixed_cases(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return the fixed cases that the operator and the profile admit: one of every kind before the next of any kind.
 
     At most ``most`` are returned; further ones are not drawn.
     """
     own = frozenset({operator}) if profile.seeds else profile.operators  # others make a scalar where no seed may be
-    return _corners(operator, replace(roomy(certain(profile)), operators=own), most)
+    return _fixed_cases(operator, replace(roomy(certain(profile)), operators=own), most)
 
 
 def certain(profile: Profile) -> Profile:
@@ -161,22 +162,22 @@ def roomy(profile: Profile) -> Profile:
 
 
 @lru_cache(maxsize=1024)
-def _corners(operator: str, wide: Profile, most: int | None) -> tuple[Scenario, ...]:
+def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenario, ...]:
     row = operator_table()[operator]
     if _is_about_pairs(row, wide):
         wide = replace(wide, largest_size=COUNTS["largest_case_of_pairs"])
-    kinds: list[Iterable[Corner]] = [_of_shapes(row, shapes, wide) for shapes in CASES]
-    kinds += [_of_operands(row), [Corner(arranged=each) for each in ARRANGEMENTS], _of_attributes(row)]
-    by_shape, *others = (_all_drawn(row, corners, wide) for corners in kinds)
+    kinds: list[Iterable[FixedCase]] = [_of_shapes(row, shapes, wide) for shapes in CASES]
+    kinds += [_of_operands(row), [FixedCase(arranged=each) for each in ARRANGEMENTS], _of_attributes(row)]
+    by_shape, *others = (_all_drawn(row, cases, wide) for cases in kinds)
     bases, stretched = list(islice(by_shape, COUNTS["bases_of_subsets"])), list(_all_drawn(row, _stretching(row), wide))
     chosen = (subset for scenario in (*bases, *stretched) for subset in subsets(scenario))
     mixed = chain.from_iterable(zip_longest(chosen, chain(bases, by_shape), stretched, *others))
     return tuple(islice(distinct(scenario for scenario in mixed if scenario is not None), most))
 
 
-def plain_corners(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:
+def plain_cases(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:
     """Return those of the first ``most`` fixed cases that other scenarios can be made of, the smallest first."""
-    return sorted(filter(is_plain, corner_scenarios(operator, profile, most)), key=entries)
+    return sorted(filter(is_plain, fixed_cases(operator, profile, most)), key=entries)
 
 
 def entries(scenario: Scenario) -> int:
@@ -205,7 +206,7 @@ def _is_about_pairs(row: Operator, profile: Profile) -> bool:
     """Return True if twice as many entries need much more than twice the work."""
     if row.composite is None:
         return False
-    few, more = (_drawn(row, Corner(shape), profile) for shape in SHAPES["growing"])
+    few, more = (_drawn(row, FixedCase(shape), profile) for shape in SHAPES["growing"])
     return few is not None and more is not None and _work(more) > 3 * _work(few)
 
 
@@ -215,35 +216,35 @@ def _work(scenario: Scenario) -> int:
     return sum(result.size for *_, result in inside_of(*called(step, evaluate(scenario, Float64()))))
 
 
-def _all_drawn(row: Operator, corners: Iterable[Corner], profile: Profile) -> Iterator[Scenario]:
-    drawn = (_drawn(row, corner, profile) for corner in corners)
+def _all_drawn(row: Operator, cases: Iterable[FixedCase], profile: Profile) -> Iterator[Scenario]:
+    drawn = (_drawn(row, case, profile) for case in cases)
     return (scenario for scenario in drawn if scenario is not None)
 
 
-def _drawn(row: Operator, corner: Corner, profile: Profile) -> Scenario | None:
+def _drawn(row: Operator, case: FixedCase, profile: Profile) -> Scenario | None:
     """Return the scenario of a case with the first numbers that the operator admits, or None.
 
     If the shape of the second operand is given, the result depends on that operand, if possible.
     """
     first = None
     with np.errstate(all="ignore"):
-        for seed in range(corner.first, corner.first + COUNTS["attempts_at_a_case"]):
-            scenario = _drawn_from(row, corner, profile, seed)
-            if scenario is not None and (corner.second is None or _depends_on(scenario, 1)):
+        for seed in range(case.first, case.first + COUNTS["attempts_at_a_case"]):
+            scenario = _drawn_from(row, case, profile, seed)
+            if scenario is not None and (case.second is None or _depends_on(scenario, 1)):
                 return scenario
             first = first or scenario
     return first
 
 
-def _drawn_from(row: Operator, corner: Corner, profile: Profile, seed: int) -> Scenario | None:
-    shapes = [shape for shape in (corner.shape, *corner.others) if _has_room(profile, shape)] or [()]
-    profile = replace(profile, dimensions=corner.dimensions) if corner.dimensions else profile
-    draft = Draft(profile, shapes[seed % len(shapes)], Choices(seed))
-    spaced = corner if seed % 2 == 0 or corner.arranged else replace(corner, arranged=_evenly_spaced)
-    operands = _operands(draft, row, spaced)
-    if operands is None or not commit(draft, row, operands, margin=MARGIN, given=corner.given):
+def _drawn_from(row: Operator, case: FixedCase, profile: Profile, seed: int) -> Scenario | None:
+    shapes = [shape for shape in (case.shape, *case.others) if _has_room(profile, shape)] or [()]
+    profile = replace(profile, dimensions=case.dimensions) if case.dimensions else profile
+    builder = Builder(profile, shapes[seed % len(shapes)], Choices(seed))
+    spaced = case if seed % 2 == 0 or case.arranged else replace(case, arranged=_evenly_spaced)
+    operands = _operands(builder, row, spaced)
+    if operands is None or not commit(builder, row, operands, margin=MARGIN, fixed=case.attributes):
         return None
-    return completed(draft) if well_formed(*draft.results[0].call) else None
+    return completed(builder) if well_formed(*builder.results[0].call) else None
 
 
 def _depends_on(scenario: Scenario, argument: int) -> bool:
@@ -265,28 +266,28 @@ def results_differ(scenario: Scenario, other: Scenario) -> bool:
     return not np.array_equal(before, after, equal_nan=True)
 
 
-def _operands(draft: Draft, row: Operator, corner: Corner) -> list[Operand] | None:
+def _operands(builder: Builder, row: Operator, case: FixedCase) -> list[Operand] | None:
     """Return fresh leaves, the first of them of the shape of the case, or None if they do not fit."""
     operands = list[Operand]()
-    for argument in slots(row, corner.operands):
+    for argument in slots(row, case.operands):
         shapes = tuple(operand.shape for operand in operands)
-        if corner.repeated and operands and may_repeat(row, argument, operands[-1], shapes):
+        if case.repeated and operands and may_repeat(row, argument, operands[-1], shapes):
             operands.append(operands[-1])
             continue
-        shape = next_shape(draft, row, shapes, draft.base)
-        shape = corner.second if corner.second is not None and len(operands) == 1 else shape
-        if not _has_room(draft.profile, shape):
+        shape = next_shape(builder, row, shapes, builder.base)
+        shape = case.second if case.second is not None and len(operands) == 1 else shape
+        if not _has_room(builder.profile, shape):
             return None
-        leaf = fresh_leaf(draft.choices, draft.profile, row, argument, shape)
+        leaf = fresh_leaf(builder.choices, builder.profile, row, argument, shape)
         is_first = not any(not operand.condition for operand in operands)
-        operands.append(_arranged(leaf, corner) if is_first else leaf)
-    return None if corner.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
+        operands.append(_arranged(leaf, case) if is_first else leaf)
+    return None if case.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
 
 
-def _arranged(leaf: Operand, corner: Corner) -> Operand:
-    if corner.arranged is None or leaf.condition or not leaf.array.size:
+def _arranged(leaf: Operand, case: FixedCase) -> Operand:
+    if case.arranged is None or leaf.condition or not leaf.array.size:
         return leaf
-    return Operand.of(corner.arranged(leaf.array), requires_grad=leaf.requires_grad)
+    return Operand.of(case.arranged(leaf.array), requires_grad=leaf.requires_grad)
 
 
 def subsets(scenario: Scenario) -> Iterator[Scenario]:
@@ -299,22 +300,22 @@ def subsets(scenario: Scenario) -> Iterator[Scenario]:
     )
 
 
-def various(corners: Iterable[Scenario]) -> Iterator[Scenario]:
+def various(cases: Iterable[Scenario]) -> Iterator[Scenario]:
     """Yield the plain cases in their order, without those that have no trait which the ones before lack."""
     seen = set[tuple[str, str]]()
-    for corner in filter(is_plain, corners):
-        traits = set(_traits(corner))
-        if not traits <= seen and all(array.size for array in evaluate(corner, Float64()).values()):
+    for case in filter(is_plain, cases):
+        traits = set(_traits(case))
+        if not traits <= seen and all(array.size for array in evaluate(case, Float64()).values()):
             seen |= traits
-            yield corner
+            yield case
 
 
-def _traits(corner: Scenario) -> Iterator[tuple[str, str]]:
+def _traits(case: Scenario) -> Iterator[tuple[str, str]]:
     """Yield the attributes with their values, the operands that are stretched, and whether there are many entries."""
-    (step,) = corner.applications
-    shapes = {leaf.name: leaf.value.shape for leaf in corner.leaves}
+    (step,) = case.applications
+    shapes = {leaf.name: leaf.value.shape for leaf in case.leaves}
     yield "entries", str(max(map(math.prod, shapes.values())) > COUNTS["few_entries"])
     yield from ((name, repr(value)) for name, value in step.attributes if not isinstance(value, float))
     largest = max(shapes.values(), key=len, default=())
-    for place, name in enumerate(step.arguments):
-        yield f"operand {place}", "without axes" if not shapes[name] else str(shapes[name] == largest)
+    for number, name in enumerate(step.arguments):
+        yield f"operand {number}", "without axes" if not shapes[name] else str(shapes[name] == largest)

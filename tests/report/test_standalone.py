@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.report import alone
+from refgrad.report import standalone
 
 SHELL = "while [ $# -gt 1 ]; do shift; done\nexec sh $1\n"
 COMPILER = """case "$*" in *refuse*) echo refused >&2; exit 1;; esac
@@ -21,16 +21,19 @@ def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., list[Any]]:
     """Return the function that runs a shell script as a program of a tool and returns its status and output."""
-    for tool in alone.FILES:
+    for tool in standalone.FILES:
         (tmp_path / tool).write_text(f"#!/bin/sh\n{COMPILER if tool == 'g++' else SHELL}")
         (tmp_path / tool).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    return lambda tool, program: [alone.run_by_tool(program, tool, tmp_path), *capsys.readouterr().out.split("\n")[:-1]]
+    return lambda tool, program: [
+        standalone.run_by_tool(program, tool, tmp_path),
+        *capsys.readouterr().out.split("\n")[:-1],
+    ]
 
 
 @pytest.mark.parametrize("tool", ["java", "Rscript", "g++"])
 def test_numbers_that_a_program_prints_are_followed_by_data(tool: str, run: Callable[..., list[Any]]) -> None:
-    numbers = [f'{alone.MARK}[{{"number": "1.5"}}]', "one", f'{alone.MARK}[{{"text": "one"}}]']
+    numbers = [f'{standalone.MARK}[{{"number": "1.5"}}]', "one", f'{standalone.MARK}[{{"text": "one"}}]']
     assert run(tool, "echo 1.5; echo one; exit 3") == [3, "1.5", *numbers]
     assert run(tool, "exit 0") == [0]
 
@@ -52,13 +55,13 @@ def test_an_error_that_ends_a_program_is_data(
     tool: str, program: str, kind: str, message: str, run: Callable[..., list[Any]]
 ) -> None:
     status, *lines = run(tool, program)
-    error = alone.MARK + json.dumps({"type": kind, "message": message, "bases": []})
+    error = standalone.MARK + json.dumps({"type": kind, "message": message, "bases": []})
     assert (status, lines) == ((1, [error]) if kind else (int(program[-1]), []))
 
 
 def test_values_are_written_as_data() -> None:
     values = (None, True, "a", 1, [np.float32(0.5)], np.array([1.0, np.inf]), object)
-    assert alone.data(values) == [
+    assert standalone.data(values) == [
         *(None, True, "a", {"number": "1.0"}, [{"array": {"number": "0.5"}, "dtype": "float32"}]),
         {"array": [{"number": "1.0"}, {"number": "inf"}], "dtype": "float64"},
         {"text": "<class 'object'>"},

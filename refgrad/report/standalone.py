@@ -49,7 +49,7 @@ def number(value: Any) -> dict[str, str]:
         return {"text": str(value)}
 
 
-def told(row: Any) -> None:
+def write_row(row: Any) -> None:
     """Write a row of data to standard output."""
     sys.stdout.write(MARK + json.dumps(row) + "\n")
     sys.stdout.flush()
@@ -57,14 +57,14 @@ def told(row: Any) -> None:
 
 def failed(kind: str, message: str, *bases: str) -> int:
     """Write the error that ended a program as a row of data, and return the exit status."""
-    told({"type": kind, "message": message, "bases": bases})
+    write_row({"type": kind, "message": message, "bases": bases})
     return 1
 
 
 def printing(*values: Any, **options: Any) -> None:
     """Print values, and write them as a row of data."""
     print(*values, **options)  # noqa: T201 (that is what it is for)
-    told([data(value) for value in values])
+    write_row([data(value) for value in values])
 
 
 def run(program: str) -> None:
@@ -74,7 +74,7 @@ def run(program: str) -> None:
         exec(compile(program, "finding", "exec", dont_inherit=True), names)
     except Exception as error:
         if isinstance(error, AssertionError) and "got" in names:
-            told([data(names["got"])])
+            write_row([data(names["got"])])
         failed(type(error).__name__, str(error), *(each.__name__ for each in type(error).__mro__))
         raise
 
@@ -100,7 +100,7 @@ def run_by_tool(program: str, tool: str, folder: Path) -> int:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (as above)
     for line in done.stdout.splitlines():
         sys.stdout.write(line + "\n")
-        told([number(line)])
+        write_row([number(line)])
     if done.returncode > 0 and done.stderr.endswith("error: compilation failed\n"):
         return failed("SyntaxError", done.stderr[-1000:])
     if "there is no package called" in done.stderr:  # R
@@ -115,7 +115,7 @@ def run_by_tool(program: str, tool: str, folder: Path) -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        with tempfile.TemporaryDirectory(prefix="refgrad-") as made:
-            sys.exit(run_by_tool(sys.stdin.read(), sys.argv[1], Path(made)))
+        with tempfile.TemporaryDirectory(prefix="refgrad-") as folder:
+            sys.exit(run_by_tool(sys.stdin.read(), sys.argv[1], Path(folder)))
     sys.modules["refgrad"] = None  # type: ignore[assignment]
     run(sys.stdin.read())
