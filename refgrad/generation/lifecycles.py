@@ -39,7 +39,7 @@ UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
 })
 """Operators of one argument, with the bound of their results, given a bound of the argument and its size."""
 
-BINARY: Final = ("add", "subtract", "multiply", "multiply")
+BINARY: Final = ("add", "add", "subtract", "multiply", "multiply")
 """Operators of two arguments. A repeated one is more likely."""
 
 Index: TypeAlias = tuple[AttributeValue, ...]
@@ -132,8 +132,9 @@ def apply_unary(builder: Builder) -> None:
 
 
 def apply_binary(builder: Builder) -> None:
-    """Apply an operator to two values, of which one may be a scalar, unless its result is too large."""
-    x, y = some_value(builder), some_value(builder)
+    """Apply an operator to two values, often leaves, of which one may be a scalar, unless its result is too large."""
+    leaves = [value for value in builder.values if value.is_leaf] if builder.choices.happens("of_leaves") else None
+    x, y = some_value(builder, leaves or None), some_value(builder, leaves or None)
     offered = [operator for operator in BINARY if builder.profile.allows(operator)]
     if not offered:
         return
@@ -386,7 +387,7 @@ ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Builder], None]], ...]
     (frozenset(), 1, add_another_leaf),
     (frozenset(), 5, backward_from_loss),
     (frozenset(), 2, backward),
-    (frozenset(), 3, backward_again),
+    (frozenset(), 5, backward_again),
     (frozenset({"double_backward"}), 1, record_gradient),
     (frozenset({"detach"}), 2, detach),
     (frozenset({"no_grad"}), 3, enter_region),
