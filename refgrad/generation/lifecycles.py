@@ -187,10 +187,12 @@ def backward_again(builder: Builder) -> None:
 
 
 def backward_from(builder: Builder, output: Operand) -> None:
-    """Run backward from this value, with or without a seed, and with or without ``retain_graph``."""
+    """Run backward from this value, perhaps repeatedly, with or without a seed, with or without ``retain_graph``."""
     retain_graph = "retain_graph" in builder.profile.features and builder.choices.happens("retained_graph")
     output.started = output.touched = True
     builder.steps.append(kinds.Backward(output.name, _seed(builder, output), retain_graph))
+    if retain_graph and builder.choices.happens("repeated_backward"):
+        backward_from(builder, output)
 
 
 def backward_from_loss(builder: Builder) -> None:
@@ -387,8 +389,8 @@ ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Builder], None]], ...]
     (frozenset(), 1, add_another_leaf),
     (frozenset(), 5, backward_from_loss),
     (frozenset(), 2, backward),
-    (frozenset(), 5, backward_again),
-    (frozenset({"double_backward"}), 1, record_gradient),
+    (frozenset(), 3, backward_again),
+    (frozenset({"double_backward"}), 2, record_gradient),
     (frozenset({"detach"}), 2, detach),
     (frozenset({"no_grad"}), 3, enter_region),
     (frozenset({"no_grad"}), 4, leave_region),

@@ -41,10 +41,10 @@ FROZEN: dict[str, tuple[Callable[[], Scenario], str]] = {
     "a triple backward": (lambda: triple_backward_scenario(7), "862aa02bc797d1ea"),
     "a contract": (lambda: contract_scenario(7, "add"), "0451fa3d23b6015a"),
     "forward mode": (lambda: forward_scenario(7, "tanh"), "247c02e43a85cf2b"),
-    "a lifecycle": (lambda: lifecycle_scenario(7), "e3636d26528c0e44"),
+    "a lifecycle": (lambda: lifecycle_scenario(7), "a88c68b3ece96ab5"),
     "a lifecycle of few features": (
         lambda: lifecycle_scenario(7, lifecycle_profile(features=frozenset({"hooks"}))),
-        "0a82a09eab6f0149",
+        "8b56820c4a9db400",
     ),
 }
 """How a scenario is made, and its id."""

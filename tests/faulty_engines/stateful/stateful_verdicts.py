@@ -17,10 +17,10 @@ from tests.grading.sparing import TrustingBench
 STANDARD = Settings("standard")
 
 
-def stateful_verdict(fault: StatefulFault, bench: type[Bench] = TrustingBench) -> Verdict:
+def stateful_verdict(fault: StatefulFault, bench: type[Bench] = TrustingBench, seed: int = 0) -> Verdict:
     """Return the verdict of the standard profile's random lifecycles on the engine that has the fault."""
     with broken_engine(fault) as engine:
-        return bench(engine, STANDARD).grade(check_named("lifecycles/random"))
+        return bench(engine, Settings("standard", seed=seed)).grade(check_named("lifecycles/random"))
 
 
 def broken_behaviours(fault: StatefulFault) -> Counter[str]:

@@ -63,3 +63,8 @@ def test_no_long_product_is_asked_for() -> None:
         values = evaluate(scenario, Float64())
         step = scenario.applications[0]
         assert values[step.arguments[0]].size / math.prod(values[step.name].shape) < 600
+
+
+def test_an_operator_of_any_number_of_arrays_takes_two() -> None:
+    for scenario in large_scenarios("concatenate"):
+        assert len(scenario.applications[0].arguments) == 2

@@ -77,6 +77,13 @@ def test_a_ball_encloses_what_its_members_have(name: str) -> None:
                 assert enclosure.overlaps(BALL_FUNCTIONS[name](arb(middle + share * radius)))
 
 
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_a_monotone_function_has_no_wider_ball_than_its_values(order: int) -> None:
+    low, high = (BALL_FUNCTIONS["polygamma"](order, arb(x)) for x in (0.25, 0.75))
+    enclosure = BALL_FUNCTIONS["polygamma"](order, arb(0.5, 0.25))
+    assert float(enclosure.rad()) <= 0.51 * abs(float((high - low).mid()))
+
+
 @pytest.mark.parametrize("name", OF_ONE)
 def test_plain_numbers_are_taken_as_balls(name: str) -> None:
     plain = BALL_FUNCTIONS[name](1.25 if name in ABOVE_ONE else 0.25)
