@@ -81,3 +81,8 @@ def test_regions_go_at_both_ends() -> None:
 def test_the_source_of_a_detached_tensor_stands_wherever_the_detached_one_stood() -> None:
     text = f"{X}d = detach x\ny = multiply d x\nwrite y add d\nread value d\n"
     assert simpler(text, without_one_change) == [f"{X}y = multiply x x\nwrite y add x\nread value x\n"]
+
+
+def test_a_scenario_whose_result_is_not_finite_is_not_evaluated() -> None:
+    assert evaluated(parse("x = leaf float64[] {700}\ny = exp x")) is not None
+    assert evaluated(parse("x = leaf float64[] {710}\ny = exp x")) is None

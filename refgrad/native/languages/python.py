@@ -121,7 +121,7 @@ class Python(Language):
 @cache  # an adapter that is derived from another one shares most of its templates
 def _check(template: Template) -> None:
     try:
-        compile(lambda_source(template.text, template.fields), "<template>", "eval", dont_inherit=True)
+        compile(lambda_source(template.text, template.fields), "<template>", "eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, or nested too deep
         problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
         text = shortened(template.text, LONGEST_PROBLEM)
