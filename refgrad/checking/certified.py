@@ -78,9 +78,7 @@ class CertifiedJudge:
         if plain is not None:
             return [plain]
         if self.trace.large:  # it would take too long to certify it entry by entry
-            first = self.positions[0]
-            late = Discrepancy("inconclusive", first, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
-            return [] if self.low else [late]  # in 16 bits all entries are compared at once instead
+            return [] if self.low else [undecided(self.positions[0])]  # in 16 bits all entries are compared at once
         contributions = self._contributions(seeds)
         found, decided = [], {"passed", "wrong"} if known is None else {"passed"}
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
@@ -168,6 +166,11 @@ class CertifiedJudge:
         if self.rates is not None:
             return self.rates
         return screening.row_scales(self.trace, self.trace.shapes, self.trace.outputs, self.choices)
+
+
+def undecided(position: int) -> Discrepancy:
+    """Return that there is no time to judge the gradients of the input at a position and of all others."""
+    return Discrepancy("inconclusive", position, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
 
 
 class UserFunction:

@@ -12,6 +12,7 @@ from warnings import catch_warnings
 
 import numpy as np
 
+from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, TensorLibrary, UnsupportedError, library_of
 from refgrad.checking.libraries.library import Chance
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near, tree_of
@@ -70,11 +71,14 @@ class CheckedFunction:
         function: Callable[..., Any],
         inputs: Sequence[Any],
         pullback: Callable[..., Pullback] | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by.
 
-        ``pullback`` is called as a subclass of Pullback, in place of the one for the engine.
+        ``pullback`` is called as a subclass of Pullback, in place of the one for the engine. After the ``deadline``
+        calls and backwards raise OutOfTime.
         """
+        self.deadline = deadline or Deadline()
         self.engine = engine
         self.library: TensorLibrary = library_of(engine)
         parameters = self.library.parameters(function)
@@ -156,6 +160,7 @@ class CheckedFunction:
 
     def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Return the outputs that are tensors. Raises SubjectError if the function raises or returns none."""
+        self.deadline.refuse()
         self.chance.again()
         copied = self.positions if self.copied else ()
         given = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
@@ -302,6 +307,7 @@ class Pullback:
     @contextmanager
     def backward_from(self, output: int) -> Iterator[None]:
         """Convert exceptions of the backward. If there is no backward at all, it is unsupported."""
+        self.subject.deadline.refuse()
         try:
             yield
         except (SubjectError, UnsupportedError):

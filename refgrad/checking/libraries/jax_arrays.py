@@ -19,7 +19,18 @@ class JaxArrays(TensorLibrary):
         """Take JAX from the engine's namespace."""
         super().__init__(engine)
         self.numpy = engine.namespace["jnp"]
-        self.arrays = (np.ndarray, engine.namespace["jax"].Array, np.generic)
+        jax = engine.namespace["jax"]
+        self.arrays = (np.ndarray, jax.Array, np.generic)
+        self.seconds = 0.0
+        jax.monitoring.register_event_duration_secs_listener(self.add_compilation)
+
+    def add_compilation(self, event: str, duration: float, **_: Any) -> None:
+        """Add the seconds of a step of compilation."""
+        self.seconds += duration if event.startswith("/jax/core/compile/") else 0.0
+
+    def compiled(self) -> float:
+        """Return the seconds of compilation so far."""
+        return self.seconds
 
     def is_tensor(self, value: Any) -> bool:
         """Return True for an array of numbers."""

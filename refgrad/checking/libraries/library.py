@@ -118,8 +118,9 @@ def _held(value: Any, package: str) -> list[Any]:
             held += [each for each in named if not isinstance(each, code) or each.__module__ == value.__module__]
         return held
     if isinstance(value, type):
-        return [vars(value).get(name) for name in ("__call__", "forward", "backward")]
-    return gc.get_referents(value)
+        own = (value.__module__ or "").partition(".")[0] != package
+        return [vars(value).get(name) for name in ("__call__", "forward", "backward")] if own else []
+    return [] if type(value).__name__ == "PyTreeRegistry" else gc.get_referents(value)  # of all types that JAX knows
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -233,6 +234,10 @@ class TensorLibrary:
     def module_call(self, parameters: str, arguments: str) -> str:
         """Return code that calls a module with other parameters, given both as code."""
         raise NotImplementedError
+
+    def compiled(self) -> float:
+        """Return the number of seconds for which the library has compiled functions in this process."""
+        return 0.0
 
     def sources(self) -> tuple[Source, ...]:
         """Return the sources of random numbers, the library's own first."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from refgrad.oracles.judgement import ALLOWANCE, Discrepancy
 from refgrad.oracles.slopes import directions
 from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats, Positions
-from refgrad.oracles.slopes.directions import Direction, Directions, Seeds, without
+from refgrad.oracles.slopes.directions import Direction, Directions, OutOfTime, Seeds, without
 from refgrad.oracles.slopes.slopes import SCALES
 from refgrad.oracles.slopes.stairs import StaircaseClaim, Stairs, stairs_of
 from refgrad.scenario.formats import FORMATS
@@ -114,8 +114,6 @@ class DifferencesJudge(Directions):
         weights = directions.seed_weights(seeds, self.function.outputs)
         slopes = np.full(self.flat.size, np.nan)
         for flat in range(self.flat.size if self.flat.size <= directions.FULL_INPUTS and self.stairs is None else 0):
-            if self.is_over():
-                break
             if not self.measured:
                 self.measure()
             lower, upper, _ = weighted(self.axis_direction(flat).slopes, weights)
@@ -262,10 +260,15 @@ class ClaimedGradient:
             yield from self.resolved(members)
             return
         for flat in members[: directions.FULL_INPUTS]:
-            if judge.is_over():
-                return
+            try:
+                wrong = self.of_entry(int(flat))
+            except OutOfTime:
+                judge.late = True
+                if all(each is None for each in errors):
+                    return  # errors in several of the other entries would have shown
+                raise
             judge.looked_at.add(int(flat))
-            yield self.of_entry(int(flat))
+            yield wrong
 
     def resolved(self, members: Positions) -> Iterator[Discrepancy | None]:
         """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
@@ -280,7 +283,7 @@ class ClaimedGradient:
         if wrong is None:
             if first is None or not first.failing:
                 judge.looked_at.update(set(members.tolist()) - set(self.unseen(members, [direction]).tolist()))
-        elif wrong.failing or wrong.cause == "noise" or judge.is_over():
+        elif wrong.failing or wrong.cause == "noise":
             yield wrong
         else:
             for half in directions.halves(members):
@@ -390,7 +393,7 @@ class ClaimedGradient:
             wrong = self.compared(direction, jitter + self.saturation(direction))
             return wrong if wrong is not None and wrong.failing else None
 
-        entries, _ = directions.halved(np.flatnonzero(vector), failing, self.judge.is_over)
+        entries, _ = directions.halved(np.flatnonzero(vector), failing)
         if len(entries) != 1:
             return whole
         axis = self.judge.axis_direction(int(entries[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -70,6 +71,10 @@ SINGLE = 2.0**4
 """Largest factor between a noise and the unit roundoff of float32 that makes the noise look like float32."""
 
 
+class OutOfTime(BaseException):
+    """The time of a check is used up, which a function says when it is called. Handlers of errors let it pass."""
+
+
 class Sampled(Protocol):
     """A function at a point, of which values and claimed gradients can be computed at other points, too."""
 
@@ -108,13 +113,11 @@ class Direction:
 class Directions:
     """The slopes of a function at a point along any direction, and the noise of its values."""
 
-    def __init__(
-        self, function: Sampled, choices: np.random.Generator, is_over: Callable[[], bool] = lambda: False
-    ) -> None:
-        """Start with an estimate of the noise. Nothing is begun once ``is_over`` returns True."""
+    def __init__(self, function: Sampled, choices: np.random.Generator) -> None:
+        """Start with an estimate of the noise."""
         self.function = function
         self.choices = choices
-        self.is_over = is_over
+        self.late = False
         self.here, self.scale = function.here, function.scale
         self.form = FORMATS[function.precision]
         self.vague = VAGUE_ABOVE if self.form.bits > HALVES else vague_above(self.form)
@@ -136,7 +139,7 @@ class Directions:
     @property
     def open(self) -> bool:
         """Return True if an error of a single entry may have gone unnoticed, since some moved only with others."""
-        return self.method == "directions" and len(self.looked_at) < self.flat.size
+        return (self.late or self.method == "directions") and len(self.looked_at) < self.flat.size
 
     def along(self, vector: Floats) -> Along:
         """Return the outputs as a function of the distance along a direction."""
@@ -356,14 +359,16 @@ def halves(members: Any) -> tuple[Any, Any]:
     return members[: len(members) // 2], members[len(members) // 2 :]
 
 
-def halved(
-    members: Any, failing: Callable[[Any], Failure | None], is_over: Callable[[], bool]
-) -> tuple[Any, Failure | None]:
-    """Halve a sequence as long as one half alone fails; return what is left and the last failure, if there was one."""
+def halved(members: Any, failing: Callable[[Any], Failure | None]) -> tuple[Any, Failure | None]:
+    """Halve a sequence as long as one half alone fails, and as there is time.
+
+    Return what is left and the last failure, if there was one.
+    """
     last: Failure | None = None
-    while len(members) > 1 and not is_over():
-        failed = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
-        if failed is None:
-            break
-        members, last = failed
+    with suppress(OutOfTime):
+        while len(members) > 1:
+            failed = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
+            if failed is None:
+                break
+            members, last = failed
     return members, last

@@ -16,7 +16,9 @@ DRAWS: dict[str, Callable[[], float]] = {"own": np.random.random, "another": ran
 
 
 def chance() -> Chance:
-    library: Any = SimpleNamespace(sources=lambda: (NUMPY, PYTHON), engine=SimpleNamespace(adapter=SimpleNamespace(name="")))
+    library: Any = SimpleNamespace(
+        sources=lambda: (NUMPY, PYTHON), engine=SimpleNamespace(adapter=SimpleNamespace(name=""))
+    )
     return Chance(library)
 
 
