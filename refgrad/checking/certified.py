@@ -23,7 +23,7 @@ from refgrad.scenario import Constant
 from refgrad.scenario.formats import FORMATS, least_precise
 
 SHARP = 1e-3
-"""Largest error that a screen may miss: the screen of a function of halves misses larger ones, and is not used."""
+"""Largest error that a screen may miss if the function is not large. That of halves misses larger ones."""
 
 PLAIN = 2.0**-6
 """Least error of a plainly wrong gradient along a direction, relative to its terms."""
@@ -68,7 +68,7 @@ class CertifiedJudge:
         """Return what is not right, at most one entry an input; if nothing is known, up to the first wrong one."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
-        if self.missed_below(count) < SHARP:
+        if self.missed_below(count) < SHARP or (self.trace.large and not self.low):  # nothing else sees more there
             sweep = screening.Sweep(self.trace, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)

@@ -188,14 +188,14 @@ class ClaimedGradient:
         return True
 
     def plainly_wrong(self) -> Discrepancy | None:
-        """Return what is far off along a direction of the first look, and by other steps, or None.
+        """Return what is far off along a direction that was looked at, and by other steps, or None.
 
         The other steps are the smallest ones, and, if these are too inaccurate, somewhat smaller ones than the first.
         """
         judge = self.judge
         if not self.claimed.size or not self.is_finite:
             return None
-        for direction in judge.quick(self.claimed):
+        for direction in judge.seen:
             wrong = self.far_off(direction)
             if wrong is None:
                 continue

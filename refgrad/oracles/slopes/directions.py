@@ -133,6 +133,7 @@ class Directions:
         self.looked_at: set[int] = set()
         self._vectors: list[Floats] = []
         self._quick: list[Direction] = []
+        self._members: list[Positions] = []
         self._groups: list[list[Direction]] = []
         self._axes: dict[int, Direction] = {}
 
@@ -156,6 +157,7 @@ class Directions:
         self.rough = self.deviation
         self._axes.clear()
         self._groups.clear()
+        self._members.clear()
 
     @property
     def rounds_to_single(self) -> bool:
@@ -219,6 +221,11 @@ class Directions:
                 self._quick.append(self.quick_slopes(vector))
             yield self._quick[number]
 
+    @property
+    def seen(self) -> Sequence[Direction]:
+        """The first directions that have been yielded so far."""
+        return tuple(self._quick)
+
     def quick_slopes(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with its slopes by few steps."""
         return self._central(vector, self.scale.steps[:FIRST_STEPS], OFF_GRID * shrink)
@@ -233,13 +240,15 @@ class Directions:
         scale = replace(self.scale, steps=steps)
         return Direction(vector, slopes_around(self.along(vector), self.here, self.deviation, scale, shrink))
 
-    def groups(self, claimed: Floats) -> list[list[Direction]]:
-        """Return directions through each group of entries that contribute alike to the first gradient."""
-        if not self._groups:
-            count = DIRECTIONS if self.method == "directions" else FEW_DIRECTIONS
-            for members in _alike(np.abs(claimed * self.magnitude)):
+    def groups(self, claimed: Floats) -> Iterator[list[Direction]]:
+        """Yield directions through each group of entries that contribute alike to the first gradient."""
+        if not self._members:
+            self._members = _alike(np.abs(claimed * self.magnitude))
+        count = DIRECTIONS if self.method == "directions" else FEW_DIRECTIONS
+        for number, members in enumerate(self._members):
+            if number == len(self._groups):
                 self._groups.append([self.random_direction(members) for _ in range(count if len(members) > 1 else 1)])
-        return self._groups
+            yield self._groups[number]
 
     def direction(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with its slopes by all steps, each multiplied by ``shrink``."""
