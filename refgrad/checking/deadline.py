@@ -28,6 +28,7 @@ class Deadline:
 
     def start(self, seconds: float) -> None:
         """Start again."""
+        self.seconds = seconds
         self.soonest = monotonic() + seconds
         self.end = self.now() + seconds
 

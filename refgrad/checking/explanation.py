@@ -111,9 +111,13 @@ class Search:
         return True
 
     def fails(self, inputs: Any) -> bool:
-        """Return True if the gradient is wrong at some inputs. Raise OutOfTime after the deadline."""
-        if self.tried:
-            self.deadline.refuse()
+        """Return True if the gradient is wrong at some inputs. Raise OutOfTime after the deadline.
+
+        The time starts with the first inputs: to import what draws them may take longer than a check.
+        """
+        if not self.tried:
+            self.deadline.start(self.deadline.seconds)
+        self.deadline.refuse()
         report = self.check(inputs, max(self.deadline.remaining, 0.0))
         self.tried += 1
         if report.outcome == "right":
@@ -262,13 +266,14 @@ class Explainer:
         try:
             subject = check.subject.at(point)
             pullback = subject.pullback(point)
+            last = pullback if pullback.runs_by_itself else None
             judge: Judge
             if check.judge.method == "certified":
                 traced = trace(subject, pullback.outputs, pullback.precision)
-                judge = CertifiedJudge(traced, subject.positions, check.choices)
+                judge, last = CertifiedJudge(traced, subject.positions, check.choices), traced.run or last
             else:
                 judge = DifferencesJudge(UserFunction(subject, pullback.outputs, pullback.precision), check.choices)
-            found = judge.judge(seeds, check.gradients(subject.pullback(point), seeds), discrepancy)
+            found = judge.judge(seeds, check.gradients(last or subject.pullback(point), seeds), discrepancy)
         except (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault):
             return None
         return next((d for d in found if _kind(d) == _kind(discrepancy)), None)
