@@ -96,8 +96,8 @@ class CheckedFunction:
         self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
-        self.program: Any = None
-        """The library's own program of the function, once it is needed."""
+        self.programs: dict[Any, Any] = {}
+        """The library's own programs of the function by the dtypes of the inputs, once they are needed."""
         self.chance = Chance(self.library, function, [x.given for x in self.inputs])
         own = DirectPullback if self.library.direct else TapePullback
         self.make_pullback = pullback or (FunctionalPullback if isinstance(engine.adapter, FunctionalAdapter) else own)
@@ -194,7 +194,7 @@ class CheckedFunction:
 
     def values(self, point: Arrays) -> Arrays:
         """Return the outputs at a point as arrays."""
-        return tuple(map(self.library.read, self.call(self.arguments(point))))
+        return tuple(map(self.library.read, self.library.results(self, point)))
 
     def pullback(self, point: Arrays, watching: Watching = nullcontext) -> Pullback:
         """Run the function forward, and return its pullback."""

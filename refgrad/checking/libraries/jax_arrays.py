@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.library import Function, TensorLibrary
-from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
+from refgrad.checking.libraries.library import Function, SubjectError, TensorLibrary
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
 
@@ -68,12 +69,28 @@ class JaxArrays(TensorLibrary):
         own = self.oriented(as_given(array, kind))
         return self.numpy.array(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
 
-    def program(self, subject: Any) -> Any:
-        """Return the jaxpr of a subject. Raises the errors of JAX and of the function."""
-        if subject.program is None:
-            primals = [subject.make(i, array) for i, array in zip(subject.positions, subject.point, strict=True)]
-            subject.program = self.engine.namespace["jax"].make_jaxpr(subject.applied)(*primals)
-        return subject.program
+    def program(self, subject: Any, point: Arrays | None = None) -> Any:
+        """Return the jaxpr of a subject for the dtypes of a point. Raises the errors of JAX and of the function."""
+        arrays = subject.point if point is None else point
+        dtypes = tuple(array.dtype for array in arrays)
+        if dtypes not in subject.programs:
+            primals = [subject.make(i, array) for i, array in zip(subject.positions, arrays, strict=True)]
+            subject.programs[dtypes] = self.engine.namespace["jax"].make_jaxpr(subject.applied)(*primals)
+        return subject.programs[dtypes]
+
+    def results(self, subject: Any, point: Arrays) -> Sequence[Any]:
+        """Return the outputs at another point by the jaxpr, if there is one: to trace the function anew is slow."""
+        try:
+            program = self.program(subject, point)
+        except Exception:  # noqa: BLE001 (as below)
+            return super().results(subject, point)
+        subject.deadline.refuse()
+        arguments = subject.arguments(point)
+        evaluate = import_module("jax.extend.core").jaxpr_as_fun(program)
+        try:
+            return evaluate(*(arguments[i] for i in subject.positions))  # type: ignore[no-any-return]
+        except Exception as error:
+            raise SubjectError(f"the function raised {type(error).__name__}: {error}") from error
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
         """Return the dtypes of the numbers in the jaxpr, or nothing if there is none."""

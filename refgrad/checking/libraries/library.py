@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from refgrad.checking.libraries.trees import Array, Kind, as_given, as_real, is_numeric
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given, as_real, is_numeric
 from refgrad.native import calls
 from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
@@ -247,6 +247,10 @@ class TensorLibrary:
         """Return the known dtypes of the values that some outputs of a subject are computed from."""
         del subject, tensors
         return ()
+
+    def results(self, subject: Any, point: Arrays) -> Sequence[Any]:
+        """Return the outputs of a subject at another point."""
+        return subject.call(subject.arguments(point))  # type: ignore[no-any-return]
 
     def raised(self, function: Function) -> Function | None:
         """Return the function with all operations in float64, or None if that is impossible."""
