@@ -86,16 +86,10 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
     options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
     started = _started(engine or _engine_of(inputs)) if gradient is None or engine else _without_library(inputs)
-
-    def check(drawn: Any, left: float) -> GradientReport:
-        return _report(started, function, drawn, options, left)
-
-    if is_strategy(inputs):
-        deadline = _deadline(started, budget)
-        watch = partial(_watched, started, function, deadline)
-        report = Search(check, watch, deadline).run(inputs, seed)
-    else:
-        report = check(inputs, budget)
+    deadline = Deadline(budget, library_of(started).compiled)
+    check = partial(_report, started, function, options, deadline)
+    watch = partial(_watched, started, function, deadline)
+    report = Search(check, watch, deadline).run(inputs, seed) if is_strategy(inputs) else check(inputs)
     report = report.explained().allowing(allow)
     if raise_exception and not report and (strict or report.outcome == "wrong"):
         raise GradientError.of(report)
@@ -134,12 +128,11 @@ class _Options:
 
 
 def _report(
-    engine: Engine, function: Callable[..., Any], inputs: Any, options: _Options, budget: float
+    engine: Engine, function: Callable[..., Any], options: _Options, deadline: Deadline, inputs: Any
 ) -> GradientReport:
     """Return the report on a function at some inputs."""
     arguments = _arguments(inputs)
     name = engine.adapter.name
-    deadline = _deadline(engine, budget)
     try:
         with quiet():
             pullback = None if options.gradient is None else partial(SuppliedPullback, options.gradient)
@@ -159,11 +152,6 @@ def _report(
     except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
         return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report
-
-
-def _deadline(engine: Engine, seconds: float) -> Deadline:
-    """Return the deadline of a check, which compilation by the engine's library does not bring nearer."""
-    return Deadline(seconds, library_of(engine).compiled)
 
 
 def _arguments(inputs: Any) -> tuple[Any, ...]:

@@ -40,8 +40,6 @@ EDGES = 2
 TIMES = 3
 """Largest number of times that an edge is tried before inputs are made smaller."""
 
-Report = Callable[[Any, float], GradientReport]
-
 
 def is_strategy(inputs: Any) -> bool:
     """Return True if inputs are a strategy. This does not import hypothesis."""
@@ -52,10 +50,12 @@ def is_strategy(inputs: Any) -> bool:
 class Search:
     """The state of a search.
 
-    ``check`` takes inputs and the number of seconds that it may take; ``watch`` traces the function at some inputs.
+    ``check`` checks the gradient at some inputs, until the deadline; ``watch`` traces the function there.
     """
 
-    def __init__(self, check: Report, watch: Callable[[Any], Watched | None], deadline: Deadline) -> None:
+    def __init__(
+        self, check: Callable[[Any], GradientReport], watch: Callable[[Any], Watched | None], deadline: Deadline
+    ) -> None:
         """Start a search."""
         self.check, self.watch, self.deadline = check, watch, deadline
         self.times: Counter[InnerEdge] = Counter()
@@ -118,7 +118,7 @@ class Search:
         if not self.tried:
             self.deadline.start(self.deadline.seconds)
         self.deadline.refuse()
-        report = self.check(inputs, max(self.deadline.remaining, 0.0))
+        report = self.check(inputs)
         self.tried += 1
         if report.outcome == "right":
             self.right.append(report)

@@ -67,8 +67,7 @@ def source_of(value: Any) -> Source | None:
     """Return an object as a source of random numbers, or None if it is no generator."""
     if not _is_generator(type(value)):
         return None
-    if isinstance(value, np.random.Generator):
-        value = value.bit_generator
+    value = getattr(value, "bit_generator", value)
     if isinstance(value, np.random.BitGenerator):
         return Source(lambda: value.state, lambda state: setattr(value, "state", state))
     if isinstance(value, np.random.RandomState):
@@ -110,15 +109,13 @@ def _held(value: Any, package: str) -> list[Any]:
 
     Of the functions and classes that are globals, only those of the same module are among them.
     """
+    code = types.FunctionType | type
+    own = isinstance(value, code) and (value.__module__ or "").partition(".")[0] != package
     if isinstance(value, types.FunctionType):
-        held: list[Any] = [value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value)]
-        if (value.__module__ or "").partition(".")[0] != package:
-            named = [value.__globals__.get(name) for name in _names(value.__code__)]
-            code = types.FunctionType | type
-            held += [each for each in named if not isinstance(each, code) or each.__module__ == value.__module__]
-        return held
+        named = [value.__globals__.get(name) for name in _names(value.__code__)] if own else []
+        held = [each for each in named if not isinstance(each, code) or each.__module__ == value.__module__]
+        return [value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value), *held]
     if isinstance(value, type):
-        own = (value.__module__ or "").partition(".")[0] != package
         return [vars(value).get(name) for name in ("__call__", "forward", "backward")] if own else []
     return [] if type(value).__name__ == "PyTreeRegistry" else gc.get_referents(value)  # of all types that JAX knows
 

@@ -195,7 +195,7 @@ class ClaimedGradient:
         judge = self.judge
         if not self.claimed.size or not self.is_finite:
             return None
-        for direction in judge.seen:
+        for direction in judge.first:
             wrong = self.far_off(direction)
             if wrong is None:
                 continue

@@ -132,7 +132,8 @@ class Directions:
         self.method = "differences" if self.flat.size <= FULL_INPUTS else "directions"
         self.looked_at: set[int] = set()
         self._vectors: list[Floats] = []
-        self._quick: list[Direction] = []
+        self.first: list[Direction] = []
+        """Those of :meth:`quick` so far."""
         self._members: list[Positions] = []
         self._groups: list[list[Direction]] = []
         self._axes: dict[int, Direction] = {}
@@ -200,8 +201,8 @@ class Directions:
 
     def row_scales(self) -> Floats:
         """Return the rate of change of each entry of the outputs along a direction, or 1 if it is zero."""
-        if self._quick and not self.measured:
-            rates = np.abs(self._quick[0].slopes.value)
+        if self.first and not self.measured:
+            rates = np.abs(self.first[0].slopes.value)
         else:
             step = self.scale.steps[-1]
             rates = np.abs(self.along(self.signs())(step) - self.here) / step
@@ -217,14 +218,9 @@ class Directions:
             for members in (np.concatenate([first, *nothing]), *single):
                 self._vectors += [self.random_vector(members) for _ in range(count if len(members) > 1 else 1)]
         for number, vector in enumerate(self._vectors):
-            if number == len(self._quick):
-                self._quick.append(self.quick_slopes(vector))
-            yield self._quick[number]
-
-    @property
-    def seen(self) -> Sequence[Direction]:
-        """The first directions that have been yielded so far."""
-        return tuple(self._quick)
+            if number == len(self.first):
+                self.first.append(self.quick_slopes(vector))
+            yield self.first[number]
 
     def quick_slopes(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with its slopes by few steps."""
