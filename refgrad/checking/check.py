@@ -56,11 +56,10 @@ class Fault(Exception):  # noqa: N818 (an internal signal)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failing:
-    """A wrong entry, the seeds under which it is wrong, and the seconds that were left when it was found."""
+    """A wrong entry, and the seeds under which it is wrong."""
 
     seeds: Seeds
     discrepancy: Discrepancy
-    left: float
 
 
 @dataclass(eq=False)
@@ -241,7 +240,7 @@ class GradientCheck:
         """Return the report on the discrepancies, or the first that fails."""
         wrong = [(seeds, d) for seeds, d in found if d.failing and d.relative_error > self.tolerance]
         if wrong:
-            return Failing(*wrong[0], self.subject.deadline.remaining)
+            return Failing(*wrong[0])
         open_questions = tuple({(d.input, d.entry): d for _, d in found}.values())
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:

@@ -10,11 +10,6 @@ from refgrad.native.process import processor_time
 from refgrad.oracles.slopes.directions import OutOfTime
 
 
-def clock() -> float:
-    """Return the seconds of a clock that stands still while this thread waits for a processor, where it is known."""
-    return monotonic() - processor_time("thread-self")[1]
-
-
 class Deadline:
     """A moment after which nothing more is begun.
 
@@ -33,8 +28,8 @@ class Deadline:
         self.end = self.now() + seconds
 
     def now(self) -> float:
-        """Return the seconds of the clock without those of compilation."""
-        return clock() - self.compiled()
+        """Return the seconds of a clock that stands still while this thread waits for a processor or compiles."""
+        return monotonic() - processor_time("thread-self")[1] - self.compiled()
 
     def is_over(self) -> bool:
         """Return True if the time is used up. The clock, which is slow to read, is never ahead of the wall."""
@@ -44,8 +39,3 @@ class Deadline:
         """Raise OutOfTime if the time is used up."""
         if self.is_over():
             raise OutOfTime
-
-    @property
-    def remaining(self) -> float:
-        """Number of seconds that are left."""
-        return self.end - self.now()

@@ -150,11 +150,10 @@ def report(check: GradientCheck) -> GradientReport:
 
 
 def explanation(check: GradientCheck, found: Failing) -> Explanation:
-    """Return the message about a wrong entry and the entry, found in the time that the check had left.
+    """Return the message about a wrong entry and the entry, as far as there is time to find them.
 
     If the function does not run as it did during the check, they are those of the check itself.
     """
-    check.subject.deadline.start(found.left)
     with quiet(), check.subject.chance.kept():
         try:
             return Explainer(check).explain(found.seeds, found.discrepancy)

@@ -373,10 +373,13 @@ class TapePullback(Pullback):
         assert isinstance(adapter, TapeAdapter)
         totals: list[Array | None] = [None] * len(self.leaves)
         reusable = adapter.features >= REUSABLE
+        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
         for k, seed, tensor in self.seeded(seeds):
             if not reusable:
                 self.record()
-            self.backward(adapter, k, seed, tensor)
+            with self.backward_from(k):
+                self.subject.engine.evaluate(call, output=self.tensors[k], seed=tensor)
+            self.refuse_written_seed(tensor, seed, k)
             if not reusable:
                 totals = [_sum(total, new) for total, new in zip(totals, self.collect(adapter), strict=True)]
         if reusable:
@@ -385,13 +388,6 @@ class TapePullback(Pullback):
                 self.subject.engine.evaluate(calls.zero_grad(adapter, "leaf"), leaf=leaf)
         self.refuse_writes("the backward")
         return tuple(totals)
-
-    def backward(self, adapter: TapeAdapter, output: int, seed: Array, tensor: Any) -> None:
-        """Run one output backward from a seed, given as an array and as a tensor."""
-        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
-        with self.backward_from(output):
-            self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
-        self.refuse_written_seed(tensor, seed, output)
 
     def collect(self, adapter: TapeAdapter) -> list[Array | None]:
         """Read the gradients of the leaves."""
