@@ -33,7 +33,10 @@ GradientFunction = Callable[..., Any]
 """Function that takes the cotangent, or a tuple of several, and the inputs, and returns the gradient or several."""
 
 BUDGET = 10.0
-"""Default number of seconds that a check may take. A call of the function is not interrupted."""
+"""Default number of seconds that a check may take. A call of the function is not interrupted.
+
+Waiting for a processor does not count, nor does compilation by the library.
+"""
 
 FAILED = "the check itself failed; please report it with what traceback.print_exception(report.raised) prints: "
 """Start of the message about an exception of the check itself."""

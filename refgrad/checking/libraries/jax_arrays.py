@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -79,13 +80,15 @@ class JaxArrays(TensorLibrary):
         return subject.programs[dtypes]
 
     def results(self, subject: Any, point: Arrays) -> Sequence[Any]:
-        """Return the outputs at another point by the jaxpr, if there is one: to trace the function anew is slow."""
-        arguments = subject.arguments(point)
-        try:
+        """Return the outputs at another point by the jaxpr, if there is one, unless it may hold random numbers.
+
+        To trace the function anew takes longer.
+        """
+        arguments, function = subject.arguments(point), None
+        with suppress(Exception):  # a function may raise anything if it is not run on arrays
             run = import_module("jax.extend.core").jaxpr_as_fun(self.program(subject, point))
-        except Exception:  # noqa: BLE001 (as below)
-            return subject.call(arguments)  # type: ignore[no-any-return]
-        return subject.call(arguments, lambda *_: run(*(arguments[i] for i in subject.positions)))  # type: ignore[no-any-return]
+            function = None if subject.chance.repeats else lambda *_: run(*(arguments[i] for i in subject.positions))
+        return subject.call(arguments, function)  # type: ignore[no-any-return]
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
         """Return the dtypes of the numbers in the jaxpr, or nothing if there is none."""
