@@ -23,17 +23,18 @@ class Deadline:
 
     def start(self, seconds: float) -> None:
         """Start again."""
-        self.seconds = seconds
-        self.soonest = monotonic() + seconds
-        self.end = self.now() + seconds
+        self.seconds, self.began = seconds, self.read()
 
-    def now(self) -> float:
-        """Return the seconds of a clock that stands still while this thread waits for a processor or compiles."""
-        return monotonic() - processor_time("thread-self")[1] - self.compiled()
+    def read(self) -> tuple[float, float, float]:
+        """Return the seconds of the wall, of this thread's waiting for a processor, and of compilation."""
+        return monotonic(), processor_time("thread-self")[1], self.compiled()
 
     def is_over(self) -> bool:
-        """Return True if the time is used up. The clock, which is slow to read, is never ahead of the wall."""
-        return monotonic() > self.soonest and self.now() > self.end
+        """Return True if the time is used up, of which compilation had as large a share as of the wall's."""
+        if monotonic() - self.began[0] <= max(self.seconds, 0.0):
+            return self.seconds < 0
+        wall, waited, compiled = (now - then for now, then in zip(self.read(), self.began, strict=True))
+        return (wall - waited) * (1 - compiled / wall) > self.seconds
 
     def refuse(self) -> None:
         """Raise OutOfTime if the time is used up."""

@@ -65,7 +65,7 @@ PYTHON = Source(random.getstate, random.setstate)
 
 def source_of(value: Any) -> Source | None:
     """Return an object as a source of random numbers, or None if it is no generator."""
-    if not _is_generator(type(value)):
+    if not _is_generator(type(value)):  # type: ignore[arg-type]
         return None
     value = getattr(value, "bit_generator", value)
     if isinstance(value, np.random.BitGenerator):
