@@ -245,11 +245,13 @@ class ClaimedGradient:
         members = members[np.isfinite(self.claimed[members])]
         errors = first
         if judge.method == "directions" and any(each is not None for each in first):
-            errors = [self.of(direction) for direction in group]
-            wrong = next((each for each in errors if each is not None and each.failing), None)
-            if wrong is not None:
-                yield wrong
-                return
+            errors = []
+            for direction in group:
+                wrong = self.of(direction)
+                if wrong is not None and wrong.failing:
+                    yield wrong
+                    return
+                errors.append(wrong)
         if all(each is None for each in errors):
             if any(each is not None and each.failing for each in first):
                 return  # rounding explains it, so an error in one entry would not have shown
