@@ -17,7 +17,7 @@ from refgrad.checking.explanation import Search, is_strategy
 from refgrad.checking.libraries import SubjectError, UnsupportedError, library_of
 from refgrad.checking.libraries.trees import Array, tree_of
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
-from refgrad.checking.report import CAUSES, LATE, GradientError, GradientReport, InconclusiveError, unsupported
+from refgrad.checking.report import CAUSES, OUT_OF_TIME, GradientError, GradientReport, InconclusiveError, unsupported
 from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import FunctionalAdapter, find_adapter
@@ -151,7 +151,7 @@ def _report(
     except UnsupportedError as error:
         return unsupported(name, str(error), error.__cause__)
     except OutOfTime:
-        return GradientReport(name, "inconclusive", "none", 0, 0, message=LATE, cause="time")
+        return GradientReport(name, "inconclusive", "none", 0, 0, message=OUT_OF_TIME, cause="time")
     except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
         return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report

@@ -13,7 +13,7 @@ import numpy as np
 from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction, undecided
 from refgrad.checking.libraries.trees import CANCELLED, NEARBY_TOLERANCE, Array, Arrays, furthest, near
-from refgrad.checking.report import LATE, GradientReport
+from refgrad.checking.report import OUT_OF_TIME, GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.oracles import Discrepancy
@@ -245,10 +245,10 @@ class GradientCheck:
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:
             cause = unknown[0].cause or "noise"
-            message = LATE if cause == "time" else ""
+            message = OUT_OF_TIME if cause == "time" else ""
             return self.report("inconclusive", inconclusive=open_questions, cause=cause, message=message)
         if not self.seeds:
-            return self.report("inconclusive", message=LATE, cause="time")
+            return self.report("inconclusive", message=OUT_OF_TIME, cause="time")
         return self.report("right", inconclusive=open_questions)
 
     def changed(self, again: Arrays) -> int | None:

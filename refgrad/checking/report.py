@@ -16,7 +16,7 @@ Method = Literal["certified", "differences", "directions", "none"]
 CAUSES = frozenset({"kink", "pole", "noise", "domain", "time", "raises", "changes", "unsupported"})
 """Causes of an inconclusive report: the point, the rounding of the function, or a function that cannot be checked."""
 
-LATE = "no gradient could be held against the truth in the time that there was: raise the budget"
+OUT_OF_TIME = "no gradient could be held against the truth in the time that there was: raise the budget"
 """Message of a check that ended before it had judged a gradient."""
 
 HOW = {

@@ -265,7 +265,7 @@ class ClaimedGradient:
             try:
                 wrong = self.of_entry(int(flat))
             except OutOfTime:
-                judge.late = True
+                judge.interrupted = True
                 if all(each is None for each in errors):
                     return  # errors in several of the other entries would have shown
                 raise

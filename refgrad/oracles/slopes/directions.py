@@ -117,7 +117,7 @@ class Directions:
         """Start with an estimate of the noise."""
         self.function = function
         self.choices = choices
-        self.late = False
+        self.interrupted = False
         self.here, self.scale = function.here, function.scale
         self.form = FORMATS[function.precision]
         self.vague = VAGUE_ABOVE if self.form.bits > HALVES else vague_above(self.form)
@@ -141,7 +141,7 @@ class Directions:
     @property
     def open(self) -> bool:
         """Return True if an error of a single entry may have gone unnoticed, since some moved only with others."""
-        return (self.late or self.method == "directions") and len(self.looked_at) < self.flat.size
+        return (self.interrupted or self.method == "directions") and len(self.looked_at) < self.flat.size
 
     def along(self, vector: Floats) -> Along:
         """Return the outputs as a function of the distance along a direction."""
