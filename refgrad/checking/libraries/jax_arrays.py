@@ -84,7 +84,8 @@ class JaxArrays(TensorLibrary):
 
         To trace the function anew takes longer.
         """
-        arguments, function = subject.arguments(point), None
+        arguments = subject.arguments(point)
+        function: Function | None = None
         with suppress(Exception):  # a function may raise anything if it is not run on arrays
             run = import_module("jax.extend.core").jaxpr_as_fun(self.program(subject, point))
             function = None if subject.chance.repeats else lambda *_: run(*(arguments[i] for i in subject.positions))
