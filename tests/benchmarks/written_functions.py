@@ -76,8 +76,8 @@ def table(cases: Sequence[Case], peer: Callable[[Case], bool]) -> list[Row]:
 
 def _row(case: Case, peer: Callable[[Case], bool]) -> Row:
     checks = (lambda: _report(case), lambda: _report(case, contexts=()), lambda: _verdict(case, peer))
-    (report, _, verdict), times = _timed(checks)
-    return Row(case, *report, verdict, *times)
+    (report, _, verdict), (ours, plain, theirs) = _timed(checks)
+    return Row(case, report[0], report[1], verdict, ours, plain, theirs)
 
 
 def _report(case: Case, **options: Any) -> tuple[str, str]:
