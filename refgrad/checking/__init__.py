@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking import explanation
-from refgrad.checking.check import Deadline, GradientCheck, Method
+from refgrad.checking.check import GradientCheck, Method
 from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
+from refgrad.checking.deadline import Deadline
 from refgrad.checking.explanation import Search, is_strategy
-from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries import SubjectError, UnsupportedError, library_of
 from refgrad.checking.libraries.trees import Array, tree_of
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
-from refgrad.checking.report import CAUSES, GradientError, GradientReport, InconclusiveError, unsupported
+from refgrad.checking.report import CAUSES, OUT_OF_TIME, GradientError, GradientReport, InconclusiveError, unsupported
 from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import FunctionalAdapter, find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.engine_names import registered_engines
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.slopes.directions import OutOfTime
 from refgrad.scenario.formats import FORMATS
 
 __all__ = ["CAUSES", "Discrepancy", "GradientError", "GradientReport", "InconclusiveError", "check_gradients"]
@@ -31,7 +33,10 @@ GradientFunction = Callable[..., Any]
 """Function that takes the cotangent, or a tuple of several, and the inputs, and returns the gradient or several."""
 
 BUDGET = 10.0
-"""Default number of seconds that a check may take. A call of the function is not interrupted."""
+"""Default number of seconds that a check may take. A call of the function is not interrupted.
+
+Waiting for a processor does not count, nor does compilation by the library.
+"""
 
 FAILED = "the check itself failed; please report it with what traceback.print_exception(report.raised) prints: "
 """Start of the message about an exception of the check itself."""
@@ -84,15 +89,10 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
     options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
     started = _started(engine or _engine_of(inputs)) if gradient is None or engine else _without_library(inputs)
-
-    def check(drawn: Any, left: float) -> GradientReport:
-        return _report(started, function, drawn, options, left)
-
-    if is_strategy(inputs):
-        watch = partial(_watched, started, function)
-        report = Search(check, watch, Deadline(budget)).run(inputs, seed)
-    else:
-        report = check(inputs, budget)
+    deadline = Deadline(budget, library_of(started).compiled)
+    check = partial(_report, started, function, options, deadline)
+    watch = partial(_watched, started, function, deadline)
+    report = Search(check, watch, deadline).run(inputs, seed) if is_strategy(inputs) else check(inputs)
     report = report.explained().allowing(allow)
     if raise_exception and not report and (strict or report.outcome == "wrong"):
         raise GradientError.of(report)
@@ -131,19 +131,18 @@ class _Options:
 
 
 def _report(
-    engine: Engine, function: Callable[..., Any], inputs: Any, options: _Options, budget: float
+    engine: Engine, function: Callable[..., Any], options: _Options, deadline: Deadline, inputs: Any
 ) -> GradientReport:
     """Return the report on a function at some inputs."""
     arguments = _arguments(inputs)
     name = engine.adapter.name
-    deadline = Deadline(budget)
     try:
         with quiet():
             pullback = None if options.gradient is None else partial(SuppliedPullback, options.gradient)
-            subject = CheckedFunction(engine, function, arguments, pullback)
-            slow = None if options.reference is None else CheckedFunction(engine, options.reference, arguments)
+            subject = CheckedFunction(engine, function, arguments, pullback, deadline)
+            slow = options.reference and CheckedFunction(engine, options.reference, arguments, None, deadline)
             with subject.chance.kept():
-                report = _checked(subject, options, deadline, slow)
+                report = _checked(subject, options, slow)
     except SideEffectError as error:
         return GradientReport(name, "wrong", "none", 0, 0, message=str(error))
     except SubjectError as error:
@@ -151,6 +150,8 @@ def _report(
         return GradientReport(name, error.outcome, "none", 0, 0, message=str(error), cause=error.cause, raised=raised)
     except UnsupportedError as error:
         return unsupported(name, str(error), error.__cause__)
+    except OutOfTime:
+        return GradientReport(name, "inconclusive", "none", 0, 0, message=OUT_OF_TIME, cause="time")
     except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
         return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report
@@ -197,11 +198,11 @@ class SuppliedPullback(Pullback):
         return gradients
 
 
-def _watched(engine: Engine, function: Callable[..., Any], inputs: Any) -> Watched | None:
+def _watched(engine: Engine, function: Callable[..., Any], deadline: Deadline, inputs: Any) -> Watched | None:
     """Return the trace of a function at some inputs, as far as it can be traced."""
     try:
         with quiet():
-            subject = CheckedFunction(engine, function, _arguments(inputs))
+            subject = CheckedFunction(engine, function, _arguments(inputs), None, deadline)
             with subject.chance.kept():
                 return watched(subject)
     except UnsupportedError:
@@ -222,14 +223,12 @@ def _numpy_engine() -> Engine:
     return start(FunctionalAdapter(name="numpy", setup="import numpy as np", leaf="{array}", vjp=vjp))
 
 
-def _checked(
-    subject: CheckedFunction, options: _Options, deadline: Deadline, reference: CheckedFunction | None
-) -> GradientReport:
+def _checked(subject: CheckedFunction, options: _Options, reference: CheckedFunction | None) -> GradientReport:
     """Return the report on all that the options ask for, up to the first that is not right."""
     if reference is not None and reference.positions != subject.positions:
         raise UnsupportedError("the reference has other inputs to differentiate by than the function")
     choices = np.random.Generator(np.random.PCG64(_sequence(options.seed)))
-    check = GradientCheck(subject, choices, options.tolerance, options.method, deadline, reference, options.accumulate)
+    check = GradientCheck(subject, choices, options.tolerance, options.method, reference, options.accumulate)
     report = explanation.report(check)
     if report.outcome == "right" and options.gradient is None:
         report = report_in_contexts(check, report, options.contexts)

@@ -23,7 +23,7 @@ from refgrad.scenario import Constant
 from refgrad.scenario.formats import FORMATS, least_precise
 
 SHARP = 1e-3
-"""Largest error that a screen may miss: the screen of a function of halves misses larger ones, and is not used."""
+"""Largest error that a screen may miss if the function is not large. That of halves misses larger ones."""
 
 PLAIN = 2.0**-6
 """Least error of a plainly wrong gradient along a direction, relative to its terms."""
@@ -68,7 +68,7 @@ class CertifiedJudge:
         """Return what is not right, at most one entry an input; if nothing is known, up to the first wrong one."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
-        if self.missed_below(count) < SHARP:
+        if self.missed_below(count) < SHARP or (self.trace.large and not self.low):  # nothing else sees more there
             sweep = screening.Sweep(self.trace, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
@@ -78,9 +78,7 @@ class CertifiedJudge:
         if plain is not None:
             return [plain]
         if self.trace.large:  # it would take too long to certify it entry by entry
-            first = self.positions[0]
-            late = Discrepancy("inconclusive", first, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
-            return [] if self.low else [late]  # in 16 bits all entries are compared at once instead
+            return [] if self.low else [undecided(self.positions[0])]  # in 16 bits all entries are compared at once
         contributions = self._contributions(seeds)
         found, decided = [], {"passed", "wrong"} if known is None else {"passed"}
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
@@ -168,6 +166,11 @@ class CertifiedJudge:
         if self.rates is not None:
             return self.rates
         return screening.row_scales(self.trace, self.trace.shapes, self.trace.outputs, self.choices)
+
+
+def undecided(position: int) -> Discrepancy:
+    """Return that there is no time to judge the gradients of the input at a position and of all others."""
+    return Discrepancy("inconclusive", position, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
 
 
 class UserFunction:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from refgrad.checking import low_precision
-from refgrad.checking.certified import CertifiedJudge, UserFunction
+from refgrad.checking.certified import CertifiedJudge, UserFunction, undecided
 from refgrad.checking.libraries.trees import CANCELLED, NEARBY_TOLERANCE, Array, Arrays, furthest, near
-from refgrad.checking.report import GradientReport
+from refgrad.checking.report import OUT_OF_TIME, GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Trace, Untraceable, trace
-from refgrad.native.process import processor_time
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.screening import random_signed
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS, DifferencesJudge
-from refgrad.oracles.slopes.directions import split
+from refgrad.oracles.slopes.directions import OutOfTime, split
 from refgrad.scenario.formats import FORMATS, least_precise, rounded
 
 Method = Literal["auto", "differences"]
@@ -49,37 +47,6 @@ REPEATABLE = 2.0**-40
 """Largest relative difference between two backward calls: threads may add in another order."""
 
 
-def clock() -> float:
-    """Return the seconds of a clock that stands still while this thread waits for a processor, where it is known."""
-    return time.monotonic() - processor_time("thread-self")[1]
-
-
-class Deadline:
-    """A moment after which nothing more is begun. Other work of the machine does not bring it nearer."""
-
-    def __init__(self, seconds: float = inf) -> None:
-        """Start now."""
-        self.start(seconds)
-
-    def start(self, seconds: float) -> None:
-        """Start again."""
-        self.end = clock() + seconds
-
-    def is_over(self) -> bool:
-        """Return True if the time is used up."""
-        return clock() > self.end
-
-    def refuse(self) -> None:
-        """Raise TimeoutError if the time is used up."""
-        if self.is_over():
-            raise TimeoutError
-
-    @property
-    def remaining(self) -> float:
-        """Number of seconds that are left."""
-        return self.end - clock()
-
-
 @dataclass(frozen=True, slots=True)
 class Fault(Exception):  # noqa: N818 (an internal signal)
     """A fault other than a wrong number."""
@@ -89,11 +56,10 @@ class Fault(Exception):  # noqa: N818 (an internal signal)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Failing:
-    """A wrong entry, the seeds under which it is wrong, and the seconds that were left when it was found."""
+    """A wrong entry, and the seeds under which it is wrong."""
 
     seeds: Seeds
     discrepancy: Discrepancy
-    left: float
 
 
 @dataclass(eq=False)
@@ -108,7 +74,6 @@ class GradientCheck:
     choices: np.random.Generator
     tolerance: float
     method: Method
-    deadline: Deadline
     reference: CheckedFunction | None = None
     accumulate: str = "float32"
     seeds: list[Seeds] = field(default_factory=list)
@@ -136,6 +101,8 @@ class GradientCheck:
             self.expected_outputs = slow.outputs
         self.__dict__.pop("differences", None)
         self.judge, traced = self.find_judge()
+        if traced is None and self.reference is None and isinstance(self.judge, CertifiedJudge):
+            traced = self.pullback if self.pullback.runs_by_itself else None  # the trace has the same outputs
         self.again = traced or subject.pullback(subject.point)
         self.varying = self.changed(self.again.outputs)
         if traced is not None and self.varying is not None:  # compiled code is rounded differently
@@ -162,7 +129,7 @@ class GradientCheck:
     def differences(self) -> DifferencesJudge:
         """The judge by differences of the function's values."""
         function = UserFunction(self.reference or self.subject, self.expected_outputs, self.pullback.precision)
-        result = DifferencesJudge(function, self.choices, self.deadline.is_over)
+        result = DifferencesJudge(function, self.choices)
         result.tolerance = self.tolerance
         return result
 
@@ -264,21 +231,24 @@ class GradientCheck:
             return self.report(outcome, message=message, cause="noise" * (outcome == "inconclusive"))
         if self.judge.trace.large and not cotangents:
             text = "its gradients are not known, since it is at a kink or too large: raise the budget"
-            return self.report("inconclusive", message=text, cause="time" if self.deadline.is_over() else "kink")
+            return self.report(
+                "inconclusive", message=text, cause="time" if self.subject.deadline.is_over() else "kink"
+            )
         return None
 
     def concluded(self, found: list[tuple[Seeds, Discrepancy]]) -> GradientReport | Failing:
         """Return the report on the discrepancies, or the first that fails."""
         wrong = [(seeds, d) for seeds, d in found if d.failing and d.relative_error > self.tolerance]
         if wrong:
-            return Failing(*wrong[0], self.deadline.remaining)
+            return Failing(*wrong[0])
         open_questions = tuple({(d.input, d.entry): d for _, d in found}.values())
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:
-            return self.report("inconclusive", inconclusive=open_questions, cause=unknown[0].cause or "noise")
+            cause = unknown[0].cause or "noise"
+            message = OUT_OF_TIME if cause == "time" else ""
+            return self.report("inconclusive", inconclusive=open_questions, cause=cause, message=message)
         if not self.seeds:
-            text = "no gradient could be held against the truth in the time that there was: raise the budget"
-            return self.report("inconclusive", message=text, cause="time")
+            return self.report("inconclusive", message=OUT_OF_TIME, cause="time")
         return self.report("right", inconclusive=open_questions)
 
     def changed(self, again: Arrays) -> int | None:
@@ -287,20 +257,19 @@ class GradientCheck:
         return next((k for k, (first, second) in enumerate(pairs) if not alike(first, second)), None)
 
     def check_seeds(self) -> list[tuple[Seeds, Discrepancy]]:
-        """Judge the gradients of two runs, in turn, under every seed; stop at the first that is wrong."""
+        """Judge the gradients of two runs, in turn, under every seed; stop at the first that is wrong, or in time."""
         found: list[tuple[Seeds, Discrepancy]] = []
-        for number, seeds in enumerate(self.all_seeds()):
-            if self.deadline.is_over():
-                break
-            self.seeds.append(seeds)
-            if number == 0:
-                found += self.check_twice(seeds)
-            elif not self.known(seeds):
-                found += self.check_seed(seeds, self.gradients(self.other(number), seeds))
-            if failing(found):
-                if number:
-                    self.refuse_difference(self.first, self.fresh(self.seeds[0]))
-                break
+        with suppress(OutOfTime):
+            for number, seeds in enumerate(self.all_seeds()):
+                if number == 0:
+                    found += self.check_twice(seeds)
+                elif not self.known(seeds):
+                    found += self.check_seed(seeds, self.gradients(self.other(number), seeds))
+                self.seeds.append(seeds)
+                if failing(found):
+                    if number:
+                        self.refuse_difference(self.first, self.fresh(self.seeds[0]))
+                    break
         return found
 
     def other(self, number: int) -> Pullback:
@@ -329,6 +298,13 @@ class GradientCheck:
 
     def check_seed(self, seeds: Seeds, gradients: Sequence[Array]) -> list[tuple[Seeds, Discrepancy]]:
         """Judge the gradients under some seeds; if they seem to be wrong, judge those of a new run."""
+        try:
+            return self.confirmed(seeds, gradients)
+        except OutOfTime:
+            return [(seeds, undecided(self.subject.positions[0]))]
+
+    def confirmed(self, seeds: Seeds, gradients: Sequence[Array]) -> list[tuple[Seeds, Discrepancy]]:
+        """Judge the gradients under some seeds, and those of a new run if they seem to be wrong."""
         found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
         if not failing(found):
             return found
@@ -347,8 +323,9 @@ class GradientCheck:
                 raise Fault(f"the gradient of input {name} differs between two backward calls with the same seed")
 
     def fresh(self, seeds: Seeds) -> list[Array]:
-        """Return the gradients of a new run: some functions keep state of the last run only."""
-        return self.gradients(self.subject.pullback(self.subject.point), seeds)
+        """Return the gradients of a new run, as some functions keep state of the last run, or of one without state."""
+        known = self.pullback.runs_by_itself
+        return self.gradients(self.pullback if known else self.subject.pullback(self.subject.point), seeds)
 
     def judged(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right; differences decide where certification is inconclusive."""

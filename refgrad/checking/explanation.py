@@ -9,6 +9,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -16,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.certified import CertifiedJudge, UserFunction
-from refgrad.checking.check import Deadline, Failing, Fault, GradientCheck, Judge
+from refgrad.checking.check import Failing, Fault, GradientCheck, Judge
+from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.messages import Sighting, wrong_entry
@@ -27,7 +29,7 @@ from refgrad.checking.tracing import Untraceable, trace
 from refgrad.checking.tracing.inner_edges import InnerEdge, Watched
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import DifferencesJudge
-from refgrad.oracles.slopes.directions import halved
+from refgrad.oracles.slopes.directions import OutOfTime, halved
 
 EXAMPLES = 400
 """Largest number of inputs that are tried before they are made smaller."""
@@ -37,8 +39,6 @@ EDGES = 2
 
 TIMES = 3
 """Largest number of times that an edge is tried before inputs are made smaller."""
-
-Report = Callable[[Any, float], GradientReport]
 
 
 def is_strategy(inputs: Any) -> bool:
@@ -50,10 +50,12 @@ def is_strategy(inputs: Any) -> bool:
 class Search:
     """The state of a search.
 
-    ``check`` takes inputs and the number of seconds that it may take; ``watch`` traces the function at some inputs.
+    ``check`` checks the gradient at some inputs, until the deadline; ``watch`` traces the function there.
     """
 
-    def __init__(self, check: Report, watch: Callable[[Any], Watched | None], deadline: Deadline) -> None:
+    def __init__(
+        self, check: Callable[[Any], GradientReport], watch: Callable[[Any], Watched | None], deadline: Deadline
+    ) -> None:
         """Start a search."""
         self.check, self.watch, self.deadline = check, watch, deadline
         self.times: Counter[InnerEdge] = Counter()
@@ -78,11 +80,10 @@ class Search:
             phases=(Phase.generate, Phase.shrink),
             suppress_health_check=list(HealthCheck),
         )
-        try:
+        with suppress(OutOfTime, NoSuchExample):
             find(strategy, self.is_wrong, settings=chosen, random=Random(seed))  # noqa: S311 (no secret)
-        except NoSuchExample:
+        if self.wrong is None:
             return self.summary()
-        assert self.wrong is not None
         words = f"at inputs that a search found, after {self.tried} others:\n"
         return replace(self.wrong.introduced(words), points=self.tried)
 
@@ -90,7 +91,7 @@ class Search:
         """Return True if the gradient is wrong at some inputs, or at others near them that put operators onto edges."""
         if self.fails(inputs):
             return True
-        watched = None if self.deadline.is_over() else self.watch(inputs)
+        watched = self.watch(inputs)
         return watched is not None and any(self.wrong_on(edge, watched) for edge in self.chosen(watched))
 
     def chosen(self, watched: Watched) -> list[InnerEdge]:
@@ -110,10 +111,14 @@ class Search:
         return True
 
     def fails(self, inputs: Any) -> bool:
-        """Return True if the gradient is wrong at some inputs. Nothing is checked after the deadline."""
-        if self.deadline.is_over() and self.tried:
-            return False
-        report = self.check(inputs, max(self.deadline.remaining, 0.0))
+        """Return True if the gradient is wrong at some inputs. Raise OutOfTime after the deadline.
+
+        The time starts with the first inputs: to import what draws them may take longer than a check.
+        """
+        if not self.tried:
+            self.deadline.start(self.deadline.seconds)
+        self.deadline.refuse()
+        report = self.check(inputs)
         self.tried += 1
         if report.outcome == "right":
             self.right.append(report)
@@ -145,11 +150,10 @@ def report(check: GradientCheck) -> GradientReport:
 
 
 def explanation(check: GradientCheck, found: Failing) -> Explanation:
-    """Return the message about a wrong entry and the entry, found in the time that the check had left.
+    """Return the message about a wrong entry and the entry, as far as there is time to find them.
 
     If the function does not run as it did during the check, they are those of the check itself.
     """
-    check.deadline.start(found.left)
     with quiet(), check.subject.chance.kept():
         try:
             return Explainer(check).explain(found.seeds, found.discrepancy)
@@ -168,18 +172,20 @@ class Explainer:
 
     def explain(self, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
         """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
-        if discrepancy.entry is None:
-            discrepancy = self.failing(seeds, discrepancy) or discrepancy
-        ignored, pattern = self.ignored_cotangent(seeds), self.pattern(seeds)
-        seeds, discrepancy = self.narrowed(seeds, discrepancy)
-        point, simpler = self.simplified(seeds, discrepancy)
-        simpler, missing = self.run_again(point, seeds, simpler)
-        sighting = Sighting(simpler, seeds, point, missing)
-        return wrong_entry(self.check.subject, sighting, ignored or pattern, self.check.judge.method), simpler
+        point, missing, advice = self.check.subject.point, False, ""
+        with suppress(OutOfTime):
+            if discrepancy.entry is None:
+                discrepancy = self.failing(seeds, discrepancy) or discrepancy
+            advice = self.ignored_cotangent(seeds) or self.pattern(seeds)
+            seeds, discrepancy = self.narrowed(seeds, discrepancy)
+            point, discrepancy = self.simplified(seeds, discrepancy)
+            discrepancy, missing = self.run_again(point, seeds, discrepancy)
+        sighting = Sighting(discrepancy, seeds, point, missing)
+        return wrong_entry(self.check.subject, sighting, advice, self.check.judge.method), discrepancy
 
     def pattern(self, seeds: Seeds) -> str:
-        """Return the pattern of all entries together, if there is time to find it."""
-        if self.check.deadline.is_over() or self.check.judge.method == "directions":
+        """Return the pattern of all entries together."""
+        if self.check.judge.method == "directions":
             return ""
         check, subject = self.check, self.check.subject
         parts = zip(subject.names, check.fresh(seeds), check.judge.truths(seeds), subject.point, strict=True)
@@ -209,9 +215,7 @@ class Explainer:
             return None if found is None else (part, found)
 
         indices = [(k, int(i)) for k, array in enumerate(seeds) if array is not None for i in np.flatnonzero(array)]
-        if self.check.deadline.is_over():
-            return seeds, discrepancy
-        kept, last = halved(indices, failing, self.check.deadline.is_over)
+        kept, last = halved(indices, failing)
         for output, flat in kept if len(kept) == 1 else ():
             unit = self.check.single(output, flat, 1.0)
             found = self.failing(unit, discrepancy)
@@ -246,7 +250,7 @@ class Explainer:
     def simplified(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
         """Return the simplest inputs at which the same input's gradient is as wrong, and its discrepancy there."""
         check = self.check
-        if check.judge.method == "directions" or check.deadline.is_over() or check.reference is not None:
+        if check.judge.method == "directions" or check.reference is not None:
             return self.check.subject.point, discrepancy
         for digits in (0, 1, 2):
             point = tuple(np.round(array, digits) for array in check.subject.point)
@@ -261,13 +265,14 @@ class Explainer:
         try:
             subject = check.subject.at(point)
             pullback = subject.pullback(point)
+            last = pullback if pullback.runs_by_itself else None
             judge: Judge
             if check.judge.method == "certified":
                 traced = trace(subject, pullback.outputs, pullback.precision)
-                judge = CertifiedJudge(traced, subject.positions, check.choices)
+                judge, last = CertifiedJudge(traced, subject.positions, check.choices), traced.run or last
             else:
                 judge = DifferencesJudge(UserFunction(subject, pullback.outputs, pullback.precision), check.choices)
-            found = judge.judge(seeds, check.gradients(subject.pullback(point), seeds), discrepancy)
+            found = judge.judge(seeds, check.gradients(last or subject.pullback(point), seeds), discrepancy)
         except (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault):
             return None
         return next((d for d in found if _kind(d) == _kind(discrepancy)), None)

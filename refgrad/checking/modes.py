@@ -29,7 +29,7 @@ def higher_orders(check: GradientCheck, report: GradientReport, order: int) -> G
     for each in range(2, order + 1):
         subject = derived(subject, choices)
         try:
-            higher = GradientCheck(subject, choices, check.tolerance, "differences", check.deadline)
+            higher = GradientCheck(subject, choices, check.tolerance, "differences")
             report = explanation.report(higher)
         except SubjectError as error:
             if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
@@ -48,7 +48,7 @@ def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFu
     arrays = {k: random_signed(pullback.outputs[k].shape, choices, SEED_WIDTH) for k in chosen}
     seeds = [library.make(array, pullback.kinds[k], requires_grad=True) for k, array in arrays.items()]
     function = library.gradient_function(only_checked(subject, chosen), len(pullback.leaves))
-    result = CheckedFunction(subject.engine, function, (*pullback.leaves, *seeds))
+    result = CheckedFunction(subject.engine, function, (*pullback.leaves, *seeds), None, subject.deadline)
     result.chance = subject.chance
     return result
 

@@ -16,6 +16,9 @@ Method = Literal["certified", "differences", "directions", "none"]
 CAUSES = frozenset({"kink", "pole", "noise", "domain", "time", "raises", "changes", "unsupported"})
 """Causes of an inconclusive report: the point, the rounding of the function, or a function that cannot be checked."""
 
+OUT_OF_TIME = "no gradient could be held against the truth in the time that there was: raise the budget"
+"""Message of a check that ended before it had judged a gradient."""
+
 HOW = {
     "certified": "held against certified intervals",
     "differences": "held against finite differences",

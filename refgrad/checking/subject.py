@@ -12,6 +12,7 @@ from warnings import catch_warnings
 
 import numpy as np
 
+from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, TensorLibrary, UnsupportedError, library_of
 from refgrad.checking.libraries.library import Chance
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near, tree_of
@@ -70,11 +71,14 @@ class CheckedFunction:
         function: Callable[..., Any],
         inputs: Sequence[Any],
         pullback: Callable[..., Pullback] | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         """Copy the inputs. Raises UnsupportedError if there is nothing to differentiate by.
 
-        ``pullback`` is called as a subclass of Pullback, in place of the one for the engine.
+        ``pullback`` is called as a subclass of Pullback, in place of the one for the engine. After the ``deadline``
+        calls and backwards raise OutOfTime.
         """
+        self.deadline = deadline or Deadline()
         self.engine = engine
         self.library: TensorLibrary = library_of(engine)
         parameters = self.library.parameters(function)
@@ -92,8 +96,8 @@ class CheckedFunction:
         self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
-        self.program: Any = None
-        """The library's own program of the function, once it is needed."""
+        self.programs: dict[Any, Any] = {}
+        """The library's own programs of the function by the dtypes of the inputs, once they are needed."""
         self.chance = Chance(self.library, function, [x.given for x in self.inputs])
         own = DirectPullback if self.library.direct else TapePullback
         self.make_pullback = pullback or (FunctionalPullback if isinstance(engine.adapter, FunctionalAdapter) else own)
@@ -154,17 +158,21 @@ class CheckedFunction:
             for i, x in enumerate(self.inputs)
         ]
 
-    def call(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the outputs that are tensors. Raises SubjectError if the function raises or returns none."""
+    def call(self, arguments: Sequence[Any], function: Callable[..., Any] | None = None) -> tuple[Any, ...]:
+        """Return the outputs that are tensors, of a ``function`` that may stand for the one under test.
+
+        Raises SubjectError if the function raises or returns none.
+        """
+        self.deadline.refuse()
         self.chance.again()
         copied = self.positions if self.copied else ()
         given = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
         try:
-            outputs = self.function(*given)
+            outputs = (function or self.function)(*given)
         except Exception as error:
             if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, which are leaves here
                 self.copied = True
-                return self.call(arguments)
+                return self.call(arguments, function)
             raise SubjectError(f"the function raised {type(error).__name__}: {error}") from error
         return self._tensors(outputs)
 
@@ -189,7 +197,7 @@ class CheckedFunction:
 
     def values(self, point: Arrays) -> Arrays:
         """Return the outputs at a point as arrays."""
-        return tuple(map(self.library.read, self.call(self.arguments(point))))
+        return tuple(map(self.library.read, self.library.results(self, point)))
 
     def pullback(self, point: Arrays, watching: Watching = nullcontext) -> Pullback:
         """Run the function forward, and return its pullback."""
@@ -302,6 +310,7 @@ class Pullback:
     @contextmanager
     def backward_from(self, output: int) -> Iterator[None]:
         """Convert exceptions of the backward. If there is no backward at all, it is unsupported."""
+        self.subject.deadline.refuse()
         try:
             yield
         except (SubjectError, UnsupportedError):
@@ -364,10 +373,13 @@ class TapePullback(Pullback):
         assert isinstance(adapter, TapeAdapter)
         totals: list[Array | None] = [None] * len(self.leaves)
         reusable = adapter.features >= REUSABLE
+        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
         for k, seed, tensor in self.seeded(seeds):
             if not reusable:
                 self.record()
-            self.backward(adapter, k, seed, tensor)
+            with self.backward_from(k):
+                self.subject.engine.evaluate(call, output=self.tensors[k], seed=tensor)
+            self.refuse_written_seed(tensor, seed, k)
             if not reusable:
                 totals = [_sum(total, new) for total, new in zip(totals, self.collect(adapter), strict=True)]
         if reusable:
@@ -376,13 +388,6 @@ class TapePullback(Pullback):
                 self.subject.engine.evaluate(calls.zero_grad(adapter, "leaf"), leaf=leaf)
         self.refuse_writes("the backward")
         return tuple(totals)
-
-    def backward(self, adapter: TapeAdapter, output: int, seed: Array, tensor: Any) -> None:
-        """Run one output backward from a seed, given as an array and as a tensor."""
-        call = calls.backward(adapter, "output", Name("seed"), retain_graph=True)
-        with self.backward_from(output):
-            self.subject.engine.evaluate(call, output=self.tensors[output], seed=tensor)
-        self.refuse_written_seed(tensor, seed, output)
 
     def collect(self, adapter: TapeAdapter) -> list[Array | None]:
         """Read the gradients of the leaves."""

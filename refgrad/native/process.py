@@ -19,7 +19,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Final, Literal
 
@@ -115,7 +114,8 @@ def processor_time(process: int | str) -> tuple[float, float]:
     ``process`` is an ID, or ``thread-self`` for the calling thread. Both are 0 if the system does not have them.
     """
     try:
-        used, waited, _ = Path(f"/proc/{process}/schedstat").read_text(encoding="ascii").split()
+        with open(f"/proc/{process}/schedstat", "rb", buffering=0) as file:  # noqa: PTH123 (three times as fast)
+            used, waited, _ = file.read().split()
         return int(used) * 1e-9, int(waited) * 1e-9
     except (OSError, ValueError):
         return 0.0, 0.0

@@ -21,16 +21,26 @@ from tests.checking.functions.case import Case
 
 REPEATS = 3
 
+SLOWEST = 5
+"""Number of functions that are named because refgrad is slowest on them, compared with the other checker."""
+
+FACTOR, ADDED = 10.0, 1e3
+"""A check may take this many times as long as the other checker, and so many milliseconds more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What two checkers said of a function, and how many milliseconds of processor time each took."""
+    """What two checkers said of a function, and how many milliseconds of processor time each took.
+
+    ``plain_time`` is that of ``check_gradients`` without contexts.
+    """
 
     case: Case
     ours: str
     method: str
     theirs: str
     our_time: float
+    plain_time: float
     their_time: float
 
     @property
@@ -43,6 +53,21 @@ class Row:
         """Whether the other checker passed what is right, and refused what is wrong in whatever way."""
         return (self.theirs == "right") == self.case.right
 
+    @property
+    def ratio(self) -> float:
+        """Time of refgrad over that of the other checker."""
+        return self.our_time / self.their_time
+
+    @property
+    def plain_ratio(self) -> float:
+        """Time of refgrad without contexts over that of the other checker."""
+        return self.plain_time / self.their_time
+
+    @property
+    def slow(self) -> bool:
+        """Whether refgrad took longer than it may."""
+        return self.our_time > FACTOR * self.their_time + ADDED
+
 
 def table(cases: Sequence[Case], peer: Callable[[Case], bool]) -> list[Row]:
     """Run both checkers on all functions."""
@@ -50,14 +75,15 @@ def table(cases: Sequence[Case], peer: Callable[[Case], bool]) -> list[Row]:
 
 
 def _row(case: Case, peer: Callable[[Case], bool]) -> Row:
-    report, ours = _timed(lambda: _report(case))
-    verdict, theirs = _timed(lambda: _verdict(case, peer))
-    return Row(case, report[0], report[1], verdict, ours, theirs)
+    checks = (lambda: _report(case), lambda: _report(case, contexts=()), lambda: _verdict(case, peer))
+    (report, _, verdict), (ours, plain, theirs) = _timed(checks)
+    return Row(case, report[0], report[1], verdict, ours, plain, theirs)
 
 
-def _report(case: Case) -> tuple[str, str]:
+def _report(case: Case, **options: Any) -> tuple[str, str]:
+    options |= case.options
     try:
-        report = check_gradients(case.function, case.inputs(), case.library, raise_exception=False, **case.options)
+        report = check_gradients(case.function, case.inputs(), case.library, raise_exception=False, **options)
     except Exception as error:  # noqa: BLE001 (whatever it raises is a row of the table)
         return type(error).__name__, "none"
     return report.outcome, report.method
@@ -71,14 +97,17 @@ def _verdict(case: Case, peer: Callable[[Case], bool]) -> str:
         return type(error).__name__
 
 
-def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call returned, and the least time that it took, in milliseconds."""
-    times = []
+def _timed(checks: Sequence[Callable[[], Any]]) -> tuple[list[Any], list[float]]:
+    """Return what some checks returned that are run in turn, and the least time that each took, in milliseconds."""
+    times: list[list[float]] = []
     for _ in range(REPEATS):
-        before = time.process_time()
-        result = call()
-        times.append(time.process_time() - before)
-    return result, 1e3 * min(times)
+        results = []
+        times.append([])
+        for check in checks:
+            before = time.process_time()
+            results.append(check())
+            times[-1].append(1e3 * (time.process_time() - before))
+    return results, list(map(min, zip(*times, strict=True)))
 
 
 def gradcheck(case: Case) -> bool:
@@ -103,11 +132,19 @@ def summary(rows: Sequence[Row], peer: str) -> str:
     for name, passed, refused, times in counts:
         median = statistics.median(getattr(row, times) for row in rows)
         lines.append(f"| {name} | {sum(passed)} of {len(passed)} | {sum(refused)} of {len(refused)} | {median:.1f} |")
-    lines.append("")
+    heads = ("refgrad's time over the other's", "with the default contexts", "without contexts")
+    lines += ["", f"| {' | '.join(heads)} |", "|---|---|---|"]
     for name, some in (("all", rows), ("right ones", right), ("wrong ones", wrong)):
         if some:
-            ratio = statistics.median(row.our_time / row.their_time for row in some)
-            lines.append(f"Median of refgrad's time over the other's, {name}: {ratio:.2f}.\n")
+            with_contexts, plain = (
+                statistics.median(getattr(r, each) for r in some) for each in ("ratio", "plain_ratio")
+            )
+            lines.append(f"| median of {name} | {with_contexts:.2f} | {plain:.2f} |")
+    slowest = sorted(rows, key=lambda row: row.ratio, reverse=True)[:SLOWEST]
+    named = ", ".join(f"{row.case.name} ({row.our_time:.0f} ms, ratio {row.ratio:.0f})" for row in slowest)
+    late = ", ".join(row.case.name for row in rows if row.slow) or "none"
+    lines += ["", f"Largest ratios: {named}.", ""]
+    lines.append(f"Slower than {FACTOR:.0f} times the other checker plus {ADDED / 1e3:.0f} s: {late}.\n")
     return "\n".join(lines)
 
 
@@ -115,7 +152,7 @@ def details(rows: Sequence[Row]) -> str:
     """Return a line for each function."""
     return "\n".join(
         f"| {row.case.name} | {row.case.fault or 'right'} | {row.ours} | {row.method} | {row.theirs} "
-        f"| {row.our_time:.1f} | {row.their_time:.1f} |"
+        f"| {row.our_time:.1f} | {row.plain_time:.1f} | {row.their_time:.1f} |"
         for row in rows
     )
 
@@ -149,7 +186,8 @@ PAGE = """\
 <!-- generated by `python -m tests.benchmarks.written_functions`; do not edit -->
 
 The functions of `tests/checking/functions`, right and wrong, and what `check_gradients` and the library's own checker
-call them. A checker that raises refuses a function. Times are milliseconds of processor time, the least of three.
+call them. A checker that raises refuses a function. Times are milliseconds of processor time on one thread, the least
+of three; the checkers take turns. Those of refgrad are with the default contexts, and without any.
 """
 
 
@@ -159,7 +197,8 @@ def section(library: str, words: Sequence[str] = ()) -> str:
     cases: Sequence[Case] = import_module(f"tests.checking.functions.{library}_table").CASES
     rows = table([case for case in cases if all(word in case.name for word in words)], peer)
     own = name.split(".")[-1]
-    head = f"| function | what is wrong | refgrad | method | {own} | ms | ms |\n|---|---|---|---|---|---|---|"
+    head = f"| function | what is wrong | refgrad | method | {own} | refgrad, ms | no contexts, ms | {own}, ms |\n"
+    head += f"|{'---|' * 8}"
     return f"\n## {library}\n\n{summary(rows, name)}\n\n{head}\n{details(rows)}\n"
 
 

@@ -10,12 +10,18 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking import check
-from refgrad.checking.check import Deadline
+from refgrad.checking import deadline as deadlines
+from refgrad.checking.check import GradientCheck
+from refgrad.checking.deadline import Deadline
 from refgrad.checking.explanation import Explainer
+from refgrad.checking.report import GradientReport
+from refgrad.checking.subject import CheckedFunction
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import CHANCE_TO_MISS
-from refgrad.oracles.slopes.directions import FULL_INPUTS
+from refgrad.oracles.slopes.directions import FULL_INPUTS, OutOfTime
+from refgrad.strategies import points
 from tests.checking.own_functions import own
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -48,6 +54,29 @@ def matrices(*, wrong: bool) -> Any:
     return Product.apply
 
 
+class Countdown(Deadline):
+    """A deadline after so many calls and backwards."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def refuse(self) -> None:
+        self.most -= 1
+        if self.most < 0:
+            raise OutOfTime
+
+
+def outcome_of(subject: CheckedFunction) -> str:
+    """Return the outcome of the check of a function by differences."""
+    with subject.chance.kept():
+        try:
+            found = GradientCheck(subject, np.random.default_rng(0), 0.0, "differences").run()
+        except OutOfTime:
+            return "inconclusive"
+    return found.outcome if isinstance(found, GradientReport) else "wrong"
+
+
 @pytest.mark.parametrize(("size", "wrong"), [(300, False), (300, True), (30, True)])
 def test_a_product_of_large_matrices_ends_within_the_budget(size: int, *, wrong: bool) -> None:
     torch.manual_seed(0)
@@ -60,14 +89,86 @@ def test_a_product_of_large_matrices_ends_within_the_budget(size: int, *, wrong:
 
 
 def test_a_check_whose_time_is_used_up_says_so() -> None:
-    def slow(x: Any) -> Any:
+    def sleeping(x: Any) -> Any:
         time.sleep(0.05)
         return x * x
 
-    report = check_gradients(slow, torch.ones(3, dtype=torch.float64), budget=0.01, raise_exception=False)
+    report = check_gradients(sleeping, torch.ones(3, dtype=torch.float64), budget=0.01, raise_exception=False)
     assert (report.outcome, report.cause) == ("inconclusive", "time")
     assert not report
     assert "raise the budget" in str(report)
+
+
+COST, BUDGET = 0.05, 0.3
+"""Seconds of processor time that a call of a slow function takes, and that its check may take."""
+
+
+def slow(factor: float = 1.0, *, opaque: bool = False, backward_cost: float = 0.0) -> Any:
+    """Return a slow function of any number of inputs, whose gradient is right up to a factor."""
+
+    def burn(seconds: float) -> None:
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+
+    class Slow(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            burn(COST)
+            ctx.save_for_backward(*inputs)
+            sines = [torch.from_numpy(np.sin(x.detach().numpy())) if opaque else torch.sin(x) for x in inputs]
+            return sum(sines)
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            burn(backward_cost)
+            return tuple(factor * cotangents[0] * torch.cos(x) for x in ctx.saved_tensors)
+
+    return Slow.apply
+
+
+def line(count: int, dtype: Any = torch.float64) -> Any:
+    return torch.linspace(0.1, 2.0, count, dtype=torch.float64).to(dtype).requires_grad_()
+
+
+SLOW: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "right": (slow(), line(5), {}),
+    "wrong": (slow(1.01), line(5), {}),
+    "opaque": (slow(opaque=True), line(30), {}),
+    "opaque and wrong": (slow(1.01, opaque=True), line(30), {}),
+    "float32": (slow(opaque=True), line(30, torch.float32), {}),
+    "bfloat16": (slow(), line(200, torch.bfloat16), {}),
+    "many inputs": (slow(1.1), tuple(line(3) for _ in range(12)), {}),
+    "slow backward": (slow(backward_cost=COST), line(5), {}),
+    "second order": (slow(), line(5), {"order": 2}),
+    "forward mode": (slow(), line(5), {"forward": True}),
+    "all contexts": (slow(), line(5), {"contexts": "all"}),
+    "a reference": (slow(), line(5), {"reference": slow()}),
+    "differences": (slow(), line(300), {"method": "differences"}),
+    "a strategy": (slow(1.01), points([(3,)]).map(lambda arrays: torch.from_numpy(arrays[0])), {}),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_a_check_of_a_slow_function_ends_within_its_budget_and_one_call(kind: str) -> None:
+    function, inputs, options = SLOW[kind]
+    for warm in (line(5), inputs):  # which imports what a backward, and a search, need
+        check_gradients(lambda *xs: sum(map(torch.sin, xs)), warm, "torch", raise_exception=False, budget=COST)
+    before = time.thread_time()
+    report = check_gradients(function, inputs, "torch", raise_exception=False, budget=BUDGET, **options)
+    assert time.thread_time() - before < BUDGET + 4 * COST
+    assert report.outcome != "right" or kind not in {"wrong", "opaque and wrong", "many inputs"}
+
+
+def test_a_function_that_a_direction_shows_to_be_wrong_is_not_right_if_the_time_ends_then() -> None:
+    """The time ends after more and more calls."""
+    function = own(np.sin, lambda g, x: g * np.cos(x) * 1.01)
+    outcomes = []
+    for most in (*range(3, 60, 4), 1000):
+        subject = CheckedFunction(start(find_adapter("autograd")), function, (np.linspace(0.1, 2.0, 30),))
+        subject.deadline = Countdown(most)
+        outcomes.append(outcome_of(subject))
+    assert outcomes == ["inconclusive"] * (len(outcomes) - 1) + ["wrong"]
 
 
 def test_of_large_inputs_the_report_says_what_would_have_shown() -> None:
@@ -92,35 +193,38 @@ def test_a_deadline_is_over_when_its_time_is_up() -> None:
     assert not Deadline().is_over()
 
 
+class Clock:
+    """Seconds of the wall, of which this thread has waited for a processor for some."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.waited = 100.0, 0.0
+        monkeypatch.setattr(deadlines, "monotonic", lambda: self.now)
+        monkeypatch.setattr(deadlines, "processor_time", lambda _: (0.0, self.waited))
+
+
 def test_a_deadline_stands_still_while_the_machine_does_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    waited = 100.0
-    monkeypatch.setattr(check, "processor_time", lambda _: (0.0, waited))
+    clock = Clock(monkeypatch)
     deadline = Deadline(60.0)
-    before = deadline.remaining
-    waited += 1000.0
-    assert 1000.0 < deadline.remaining - before + 1.0 < 1002.0
-
-
-def test_an_explanation_has_the_time_that_the_check_had_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr(check, "clock", lambda: now)
-    deadline = Deadline(10.0)
-    now += 4.0
-    left = deadline.remaining
-    now += 1000.0
-    assert deadline.is_over()
-    deadline.start(left)
-    assert deadline.remaining == 6.0
-    now += 6.0
+    clock.now += 1000.0
+    clock.waited += 1000.0
     assert not deadline.is_over()
-    now += 1.0
+    clock.now += 61.0
     assert deadline.is_over()
 
 
-@pytest.mark.parametrize(("method", "seconds"), [("directions", 60.0), ("differences", -1.0), ("directions", -1.0)])
-def test_simpler_inputs_are_looked_for_where_entries_are_judged_and_time_is_left(method: str, seconds: float) -> None:
+def test_a_deadline_stands_still_while_functions_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, compiled = Clock(monkeypatch), 5.0
+    deadline = Deadline(60.0, lambda: compiled)
+    clock.now += 1000.0
+    compiled += 1000.0
+    assert not deadline.is_over()
+    clock.now += 61.0
+    assert deadline.is_over()
+
+
+def test_where_directions_are_judged_no_simpler_inputs_are_looked_for() -> None:
     subject = SimpleNamespace(point=(np.array([0.25]),))
-    checked = SimpleNamespace(judge=SimpleNamespace(method=method), deadline=Deadline(seconds), subject=subject)
+    checked = SimpleNamespace(judge=SimpleNamespace(method="directions"), subject=subject)
     wrong = Discrepancy("wrong", 0, (0,), 1.0, 0.0, 0.0, "0")
     explainer = Explainer(checked)  # type: ignore[arg-type]
     assert explainer.simplified((), wrong) == (subject.point, wrong)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
@@ -21,6 +22,7 @@ from refgrad.checking.contexts.variants import PLAIN, Expect, Mismatch, PlainCal
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.modes import forward_report
 from refgrad.checking.report import GradientReport
+from refgrad.oracles.slopes.directions import OutOfTime
 from refgrad.specification import specs_directory
 
 Contexts: TypeAlias = Literal["cheap", "all"] | Collection[str]
@@ -264,21 +266,22 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: C
         known = tuple(each for each in known if each.keeps_draws)
     left = _grouped([(each.name, variant) for each in known for variant in each.variants(plain, table)])
     run: set[str] = set()
-    while left and not check.deadline.is_over():
-        names, first = left.pop(0)
-        for variant, outcome in plain.unlike(first):
-            if isinstance(outcome, Mismatch):
-                message, wrong = plain.message(variant, outcome), outcome.discrepancy
-                return replace(report, outcome="wrong", message=message, discrepancy=wrong, raised=outcome.raised)
-            refused.append(f"{variant.where}: {outcome}")
-        run |= names
+    with suppress(OutOfTime):
+        while left:
+            check.subject.deadline.refuse()
+            for variant, outcome in plain.unlike(left[0][1]):
+                if isinstance(outcome, Mismatch):
+                    message, wrong = plain.message(variant, outcome), outcome.discrepancy
+                    return replace(report, outcome="wrong", message=message, discrepancy=wrong, raised=outcome.raised)
+                refused.append(f"{variant.where}: {outcome}")
+            run |= left.pop(0)[0]
+        if any(each.name == "jvp" for each in known):
+            forward = forward_report(check.subject, check.choices, report)
+            if forward.outcome == "wrong":
+                return forward
+            run |= {"jvp"} if forward.outcome == "right" else set()
+            refused += [] if forward.outcome == "right" else [f"forward mode is used: {forward}"]
     run -= {name for names, _ in left for name in names}
-    if any(each.name == "jvp" for each in known):
-        forward = forward_report(check.subject, check.choices, report)
-        if forward.outcome == "wrong":
-            return forward
-        run |= {"jvp"} if forward.outcome == "right" else set()
-        refused += [] if forward.outcome == "right" else [f"forward mode is used: {forward}"]
     return replace(report, contexts=tuple(each.name for each in known if each.name in run), refused=tuple(refused))
 
 

@@ -129,16 +129,20 @@ class PlainCall:
         self.names = self.subject.names
         leaves, outputs = check.pullback.leaves, [check.pullback.tensors[k] for k in self.seeded]
         self.shapes, self.output_shapes = ([tuple(x.shape) for x in tensors] for tensors in (leaves, outputs))
+        self.has_graph = hasattr(leaves[0], "grad")
         self.recorded: dict[str, Any] = {}
-        """Names after the plain forward, which several backwards share."""
-        if hasattr(leaves[0], "grad"):
-            names = {"primals": leaves, "outputs": outputs, "call": only_checked(self.subject, self.seeded)}
+        """Names after the plain forward, which several backwards share, if they are known."""
+        names = {"primals": leaves, "outputs": outputs, "call": only_checked(self.subject, self.seeded)}
+        pulls = getattr(check.pullback, "pulls", None)
+        if pulls and len(self.seeded) == 1:
+            names["pullback"] = lambda cotangents: pulls[self.seeded[0]][1](*cotangents)
+        if self.has_graph or "pullback" in names:
             self.recorded = self.subject.engine.namespace | names
 
     @cached_property
     def nodes(self) -> frozenset[type]:
         """Types of the nodes of the graph, if the library shows it."""
-        if not self.recorded:
+        if not self.has_graph:
             return frozenset()
         return frozenset(type(node) for node, _ in self.library.nodes(self.check.pullback.tensors))  # type: ignore[attr-defined]
 
@@ -146,7 +150,7 @@ class PlainCall:
     def has_own_rules(self) -> bool:
         """Return True if the function may have a backward rule that is not the library's."""
         own = "BackwardCFunction"
-        return not self.recorded or any(own in {base.__name__ for base in node.__mro__} for node in self.nodes)
+        return not self.has_graph or any(own in {base.__name__ for base in node.__mro__} for node in self.nodes)
 
     def code(self, variant: Variant) -> tuple[str, str, str]:
         """Return the code of a variant: the forward, what is done before the backward, and the backward.
@@ -183,7 +187,7 @@ class PlainCall:
     def forward(self, variant: Variant, code: str) -> dict[str, Any]:
         """Run the forward of a variant, and return the names that its backward uses. Raises Refused."""
         if variant.is_recorded and self.recorded:
-            for x in self.recorded["primals"]:
+            for x in self.recorded["primals"] if self.has_graph else ():
                 x.grad = None
             return self.recorded | {"outputs": [*self.recorded["outputs"]]}
         subject = self.subject if variant.point is None else self.subject.at(variant.point)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, TensorLibrary
-from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
 
 
@@ -19,7 +21,18 @@ class JaxArrays(TensorLibrary):
         """Take JAX from the engine's namespace."""
         super().__init__(engine)
         self.numpy = engine.namespace["jnp"]
-        self.arrays = (np.ndarray, engine.namespace["jax"].Array, np.generic)
+        jax = engine.namespace["jax"]
+        self.arrays = (np.ndarray, jax.Array, np.generic)
+        self.seconds = 0.0
+        jax.monitoring.register_event_duration_secs_listener(self.add_compilation)
+
+    def add_compilation(self, event: str, duration: float, **_: Any) -> None:
+        """Add the seconds of a step of compilation."""
+        self.seconds += duration if event.startswith("/jax/core/compile/") else 0.0
+
+    def compiled(self) -> float:
+        """Return the seconds of compilation so far."""
+        return self.seconds
 
     def is_tensor(self, value: Any) -> bool:
         """Return True for an array of numbers."""
@@ -57,12 +70,26 @@ class JaxArrays(TensorLibrary):
         own = self.oriented(as_given(array, kind))
         return self.numpy.array(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
 
-    def program(self, subject: Any) -> Any:
-        """Return the jaxpr of a subject. Raises the errors of JAX and of the function."""
-        if subject.program is None:
-            primals = [subject.make(i, array) for i, array in zip(subject.positions, subject.point, strict=True)]
-            subject.program = self.engine.namespace["jax"].make_jaxpr(subject.applied)(*primals)
-        return subject.program
+    def program(self, subject: Any, point: Arrays | None = None) -> Any:
+        """Return the jaxpr of a subject for the dtypes of a point. Raises the errors of JAX and of the function."""
+        arrays = subject.point if point is None else point
+        dtypes = tuple(array.dtype for array in arrays)
+        if dtypes not in subject.programs:
+            primals = [subject.make(i, array) for i, array in zip(subject.positions, arrays, strict=True)]
+            subject.programs[dtypes] = self.engine.namespace["jax"].make_jaxpr(subject.applied)(*primals)
+        return subject.programs[dtypes]
+
+    def results(self, subject: Any, point: Arrays) -> Sequence[Any]:
+        """Return the outputs at another point by the jaxpr, if there is one, unless it may hold random numbers.
+
+        To trace the function anew takes longer.
+        """
+        arguments = subject.arguments(point)
+        function: Function | None = None
+        with suppress(Exception):  # a function may raise anything if it is not run on arrays
+            run = import_module("jax.extend.core").jaxpr_as_fun(self.program(subject, point))
+            function = None if subject.chance.repeats else lambda *_: run(*(arguments[i] for i in subject.positions))
+        return subject.call(arguments, function)  # type: ignore[no-any-return]
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:
         """Return the dtypes of the numbers in the jaxpr, or nothing if there is none."""

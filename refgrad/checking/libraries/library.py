@@ -9,11 +9,12 @@ import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from refgrad.checking.libraries.trees import Array, Kind, as_given, as_real, is_numeric
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given, as_real, is_numeric
 from refgrad.native import calls
 from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
@@ -28,6 +29,9 @@ MOST_OBJECTS: Final = 2**10
 
 PLAIN: Final = (bool, int, float, str, type(None))
 """Types of values whose ``repr`` is code."""
+
+EMPTY: Final = frozenset({*PLAIN, types.CodeType, types.ModuleType})
+"""Types of objects in which no generators are looked for."""
 
 
 class SubjectError(Exception):
@@ -61,50 +65,59 @@ PYTHON = Source(random.getstate, random.setstate)
 
 def source_of(value: Any) -> Source | None:
     """Return an object as a source of random numbers, or None if it is no generator."""
-    if isinstance(value, np.random.Generator):
-        value = value.bit_generator
+    if not _is_generator(type(value)):  # type: ignore[arg-type]
+        return None
+    value = getattr(value, "bit_generator", value)
     if isinstance(value, np.random.BitGenerator):
         return Source(lambda: value.state, lambda state: setattr(value, "state", state))
     if isinstance(value, np.random.RandomState):
         return Source(value.get_state, value.set_state)
-    if isinstance(value, random.Random) and not isinstance(value, random.SystemRandom):
+    if isinstance(value, random.Random):
         return Source(value.getstate, value.setstate)
-    if type(value).__name__ == "Generator" and hasattr(value, "get_state"):  # PyTorch's, whose states are tensors
-        return Source(
-            lambda: value.get_state().numpy(), lambda array: value.set_state(value.get_state().new_tensor(array))
-        )
-    return None
+    return Source(lambda: value.get_state().numpy(), lambda array: value.set_state(value.get_state().new_tensor(array)))
 
 
-def owned_sources(*roots: Any) -> list[Source]:
-    """Return the generators of random numbers that some functions and objects refer to."""
+@cache
+def _is_generator(kind: type) -> bool:
+    """Return True for the types of NumPy, Python and PyTorch whose objects are sources of random numbers."""
+    known = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+    own = kind.__name__ == "Generator" and hasattr(kind, "get_state")  # PyTorch's, whose states are tensors
+    return own or (issubclass(kind, known) and not issubclass(kind, random.SystemRandom))
+
+
+def owned_sources(*roots: Any, package: str = "") -> list[Source]:
+    """Return the generators of random numbers that some functions and objects refer to.
+
+    The globals that functions of a ``package`` name are left out.
+    """
     waiting, seen, found = [*roots], dict[int, Any](), list[Source]()
     while waiting and len(seen) < MOST_OBJECTS:
         value = waiting.pop()
-        if id(value) in seen:
+        if type(value) in EMPTY or id(value) in seen:
             continue
         seen[id(value)] = value  # which keeps the object, and so its id
         source = source_of(value)
         if source is None:
-            waiting += _held(value)
+            waiting += _held(value, package)
         else:
             found.append(source)
     return found
 
 
-def _held(value: Any) -> list[Any]:
+def _held(value: Any, package: str) -> list[Any]:
     """Return the objects that an object refers to; of globals only those that a function names.
 
     Of the functions and classes that are globals, only those of the same module are among them.
     """
+    code = types.FunctionType | type
+    own = isinstance(value, code) and (value.__module__ or "").partition(".")[0] != package
     if isinstance(value, types.FunctionType):
-        named = [value.__globals__.get(name) for name in _names(value.__code__)]
-        code = types.FunctionType | type
-        own = [each for each in named if not isinstance(each, code) or each.__module__ == value.__module__]
-        return [value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value), *own]
+        named = [value.__globals__.get(name) for name in _names(value.__code__)] if own else []
+        held = [each for each in named if not isinstance(each, code) or each.__module__ == value.__module__]
+        return [value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value), *held]
     if isinstance(value, type):
-        return [vars(value).get(name) for name in ("__call__", "forward", "backward")]
-    return [] if isinstance(value, types.ModuleType) else gc.get_referents(value)
+        return [vars(value).get(name) for name in ("__call__", "forward", "backward")] if own else []
+    return [] if type(value).__name__ == "PyTreeRegistry" else gc.get_referents(value)  # of all types that JAX knows
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -219,6 +232,10 @@ class TensorLibrary:
         """Return code that calls a module with other parameters, given both as code."""
         raise NotImplementedError
 
+    def compiled(self) -> float:
+        """Return the number of seconds for which the library has compiled functions in this process."""
+        return 0.0
+
     def sources(self) -> tuple[Source, ...]:
         """Return the sources of random numbers, the library's own first."""
         return NUMPY, PYTHON
@@ -227,6 +244,10 @@ class TensorLibrary:
         """Return the known dtypes of the values that some outputs of a subject are computed from."""
         del subject, tensors
         return ()
+
+    def results(self, subject: Any, point: Arrays) -> Sequence[Any]:
+        """Return the outputs of a subject at another point."""
+        return subject.call(subject.arguments(point))  # type: ignore[no-any-return]
 
     def raised(self, function: Function) -> Function | None:
         """Return the function with all operations in float64, or None if that is impossible."""
@@ -269,7 +290,7 @@ class Chance:
     def __init__(self, library: TensorLibrary, *holders: Any) -> None:
         """Start without repeating any numbers. Generators that the ``holders`` refer to count as the library's own."""
         own, *self.others = library.sources()
-        self.own = together([own, *owned_sources(*holders)])
+        self.own = together([own, *owned_sources(*holders, package=library.engine.adapter.name)])
         self.states: list[Any] = []
         self.repeats = False
 

@@ -5,6 +5,7 @@ PyTorch itself is taken from its adapter: nothing here imports it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
@@ -137,6 +138,11 @@ class TorchTensors(TensorLibrary):
     def module_call(self, parameters: str, arguments: str) -> str:
         """Return code that calls a module with other parameters, given both as code."""
         return f"torch.func.functional_call(function, {{{parameters}}}, ({arguments},))"
+
+    def compiled(self) -> float:
+        """Return the seconds of torch.compile, which counts them once it is imported."""
+        dynamo = sys.modules.get("torch._dynamo.utils")
+        return 0.0 if dynamo is None else dynamo.calculate_time_spent().get("total_wall_time", 0.0)
 
     def sources(self) -> tuple[Source, ...]:
         """Return the generators of PyTorch, one for each device that is in use, NumPy and Python."""

@@ -40,6 +40,7 @@ from refgrad.engine.operators.recording import record_operators
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import screening
 from refgrad.oracles.screening import Contributions
+from refgrad.oracles.slopes.directions import OutOfTime
 from refgrad.scenario.formats import FORMATS
 
 ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
@@ -58,7 +59,6 @@ class ComparedCheck(Protocol):
     outputs: Arrays
     seeds: list[Seeds]
     choices: np.random.Generator
-    deadline: Any
     accumulate: str
 
     def fresh(self, seeds: Seeds) -> list[Array]:
@@ -74,7 +74,7 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
         try:
             data = measured(check, judge, seeds, simulated=simulated)
-        except TimeoutError:
+        except OutOfTime:
             break
         count += bool(data)
         for name, each in data.items():
@@ -113,7 +113,7 @@ def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
 def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simulated: bool) -> dict[str, Errors]:
     """Return the errors of each input by its name under some cotangents, or nothing if there is no truth.
 
-    Raises TimeoutError if the time is used up.
+    Raises OutOfTime if the time is used up.
     """
     trace, choices, subject = judge.trace, check.choices, check.subject
     contributions = judge.seeded(seeds)
@@ -122,7 +122,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
         return {}
 
     def drawn(*rounding: Any) -> list[Array]:
-        check.deadline.refuse()
+        subject.deadline.refuse()
         return list(reverse_gradients(trace, contributions, *rounding).values())
 
     numbers = max(1, sum(array.size for array in subject.point))
@@ -253,8 +253,6 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
         return errors, seen, [(few[only], changes(each, 0.5 / NUMBERS.step)) for only, each in alone.items()]
-    except TimeoutError:
-        raise
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
         return [], False, []
 
@@ -298,7 +296,6 @@ def walsh(positions: Array, number: int) -> Array:
 
 def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
     """Return the gradients, rounded once more, of a run whose 16-bit results are changed."""
-    check.deadline.refuse()
     subject, library = check.subject, check.subject.library
     pullback = subject.pullback(subject.point, lambda _: library.rerounded(change))
     change.forward = len(change.sizes)

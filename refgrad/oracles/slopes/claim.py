@@ -14,7 +14,7 @@ import numpy.typing as npt
 from refgrad.oracles.judgement import ALLOWANCE, Discrepancy
 from refgrad.oracles.slopes import directions
 from refgrad.oracles.slopes.curves import ROUNDING_SAFETY, BoundedSlopes, Floats, Positions
-from refgrad.oracles.slopes.directions import Direction, Directions, Seeds, without
+from refgrad.oracles.slopes.directions import Direction, Directions, OutOfTime, Seeds, without
 from refgrad.oracles.slopes.slopes import SCALES
 from refgrad.oracles.slopes.stairs import StaircaseClaim, Stairs, stairs_of
 from refgrad.scenario.formats import FORMATS
@@ -114,8 +114,6 @@ class DifferencesJudge(Directions):
         weights = directions.seed_weights(seeds, self.function.outputs)
         slopes = np.full(self.flat.size, np.nan)
         for flat in range(self.flat.size if self.flat.size <= directions.FULL_INPUTS and self.stairs is None else 0):
-            if self.is_over():
-                break
             if not self.measured:
                 self.measure()
             lower, upper, _ = weighted(self.axis_direction(flat).slopes, weights)
@@ -190,14 +188,14 @@ class ClaimedGradient:
         return True
 
     def plainly_wrong(self) -> Discrepancy | None:
-        """Return what is far off along a direction of the first look, and by other steps, or None.
+        """Return what is far off along a direction that was looked at, and by other steps, or None.
 
         The other steps are the smallest ones, and, if these are too inaccurate, somewhat smaller ones than the first.
         """
         judge = self.judge
         if not self.claimed.size or not self.is_finite:
             return None
-        for direction in judge.quick(self.claimed):
+        for direction in judge.first:
             wrong = self.far_off(direction)
             if wrong is None:
                 continue
@@ -247,11 +245,13 @@ class ClaimedGradient:
         members = members[np.isfinite(self.claimed[members])]
         errors = first
         if judge.method == "directions" and any(each is not None for each in first):
-            errors = [self.of(direction) for direction in group]
-            wrong = next((each for each in errors if each is not None and each.failing), None)
-            if wrong is not None:
-                yield wrong
-                return
+            errors = []
+            for direction in group:
+                wrong = self.of(direction)
+                if wrong is not None and wrong.failing:
+                    yield wrong
+                    return
+                errors.append(wrong)
         if all(each is None for each in errors):
             if any(each is not None and each.failing for each in first):
                 return  # rounding explains it, so an error in one entry would not have shown
@@ -262,10 +262,15 @@ class ClaimedGradient:
             yield from self.resolved(members)
             return
         for flat in members[: directions.FULL_INPUTS]:
-            if judge.is_over():
-                return
+            try:
+                wrong = self.of_entry(int(flat))
+            except OutOfTime:
+                judge.interrupted = True
+                if all(each is None for each in errors):
+                    return  # errors in several of the other entries would have shown
+                raise
             judge.looked_at.add(int(flat))
-            yield self.of_entry(int(flat))
+            yield wrong
 
     def resolved(self, members: Positions) -> Iterator[Discrepancy | None]:
         """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
@@ -280,7 +285,7 @@ class ClaimedGradient:
         if wrong is None:
             if first is None or not first.failing:
                 judge.looked_at.update(set(members.tolist()) - set(self.unseen(members, [direction]).tolist()))
-        elif wrong.failing or wrong.cause == "noise" or judge.is_over():
+        elif wrong.failing or wrong.cause == "noise":
             yield wrong
         else:
             for half in directions.halves(members):
@@ -390,7 +395,7 @@ class ClaimedGradient:
             wrong = self.compared(direction, jitter + self.saturation(direction))
             return wrong if wrong is not None and wrong.failing else None
 
-        entries, _ = directions.halved(np.flatnonzero(vector), failing, self.judge.is_over)
+        entries, _ = directions.halved(np.flatnonzero(vector), failing)
         if len(entries) != 1:
             return whole
         axis = self.judge.axis_direction(int(entries[0]))

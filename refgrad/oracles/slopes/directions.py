@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -70,6 +71,10 @@ SINGLE = 2.0**4
 """Largest factor between a noise and the unit roundoff of float32 that makes the noise look like float32."""
 
 
+class OutOfTime(BaseException):
+    """The time of a check is used up, which a function says when it is called. Handlers of errors let it pass."""
+
+
 class Sampled(Protocol):
     """A function at a point, of which values and claimed gradients can be computed at other points, too."""
 
@@ -108,13 +113,11 @@ class Direction:
 class Directions:
     """The slopes of a function at a point along any direction, and the noise of its values."""
 
-    def __init__(
-        self, function: Sampled, choices: np.random.Generator, is_over: Callable[[], bool] = lambda: False
-    ) -> None:
-        """Start with an estimate of the noise. Nothing is begun once ``is_over`` returns True."""
+    def __init__(self, function: Sampled, choices: np.random.Generator) -> None:
+        """Start with an estimate of the noise."""
         self.function = function
         self.choices = choices
-        self.is_over = is_over
+        self.interrupted = False
         self.here, self.scale = function.here, function.scale
         self.form = FORMATS[function.precision]
         self.vague = VAGUE_ABOVE if self.form.bits > HALVES else vague_above(self.form)
@@ -129,14 +132,16 @@ class Directions:
         self.method = "differences" if self.flat.size <= FULL_INPUTS else "directions"
         self.looked_at: set[int] = set()
         self._vectors: list[Floats] = []
-        self._quick: list[Direction] = []
+        self.first: list[Direction] = []
+        """Those of :meth:`quick` so far."""
+        self._members: list[Positions] = []
         self._groups: list[list[Direction]] = []
         self._axes: dict[int, Direction] = {}
 
     @property
     def open(self) -> bool:
         """Return True if an error of a single entry may have gone unnoticed, since some moved only with others."""
-        return self.method == "directions" and len(self.looked_at) < self.flat.size
+        return (self.interrupted or self.method == "directions") and len(self.looked_at) < self.flat.size
 
     def along(self, vector: Floats) -> Along:
         """Return the outputs as a function of the distance along a direction."""
@@ -153,6 +158,7 @@ class Directions:
         self.rough = self.deviation
         self._axes.clear()
         self._groups.clear()
+        self._members.clear()
 
     @property
     def rounds_to_single(self) -> bool:
@@ -195,8 +201,8 @@ class Directions:
 
     def row_scales(self) -> Floats:
         """Return the rate of change of each entry of the outputs along a direction, or 1 if it is zero."""
-        if self._quick and not self.measured:
-            rates = np.abs(self._quick[0].slopes.value)
+        if self.first and not self.measured:
+            rates = np.abs(self.first[0].slopes.value)
         else:
             step = self.scale.steps[-1]
             rates = np.abs(self.along(self.signs())(step) - self.here) / step
@@ -212,9 +218,9 @@ class Directions:
             for members in (np.concatenate([first, *nothing]), *single):
                 self._vectors += [self.random_vector(members) for _ in range(count if len(members) > 1 else 1)]
         for number, vector in enumerate(self._vectors):
-            if number == len(self._quick):
-                self._quick.append(self.quick_slopes(vector))
-            yield self._quick[number]
+            if number == len(self.first):
+                self.first.append(self.quick_slopes(vector))
+            yield self.first[number]
 
     def quick_slopes(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with its slopes by few steps."""
@@ -230,13 +236,15 @@ class Directions:
         scale = replace(self.scale, steps=steps)
         return Direction(vector, slopes_around(self.along(vector), self.here, self.deviation, scale, shrink))
 
-    def groups(self, claimed: Floats) -> list[list[Direction]]:
-        """Return directions through each group of entries that contribute alike to the first gradient."""
-        if not self._groups:
-            count = DIRECTIONS if self.method == "directions" else FEW_DIRECTIONS
-            for members in _alike(np.abs(claimed * self.magnitude)):
+    def groups(self, claimed: Floats) -> Iterator[list[Direction]]:
+        """Yield directions through each group of entries that contribute alike to the first gradient."""
+        if not self._members:
+            self._members = _alike(np.abs(claimed * self.magnitude))
+        count = DIRECTIONS if self.method == "directions" else FEW_DIRECTIONS
+        for number, members in enumerate(self._members):
+            if number == len(self._groups):
                 self._groups.append([self.random_direction(members) for _ in range(count if len(members) > 1 else 1)])
-        return self._groups
+            yield self._groups[number]
 
     def direction(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with its slopes by all steps, each multiplied by ``shrink``."""
@@ -356,14 +364,16 @@ def halves(members: Any) -> tuple[Any, Any]:
     return members[: len(members) // 2], members[len(members) // 2 :]
 
 
-def halved(
-    members: Any, failing: Callable[[Any], Failure | None], is_over: Callable[[], bool]
-) -> tuple[Any, Failure | None]:
-    """Halve a sequence as long as one half alone fails; return what is left and the last failure, if there was one."""
+def halved(members: Any, failing: Callable[[Any], Failure | None]) -> tuple[Any, Failure | None]:
+    """Halve a sequence as long as one half alone fails, and as there is time.
+
+    Return what is left and the last failure, if there was one.
+    """
     last: Failure | None = None
-    while len(members) > 1 and not is_over():
-        failed = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
-        if failed is None:
-            break
-        members, last = failed
+    with suppress(OutOfTime):
+        while len(members) > 1:
+            failed = next(((half, each) for half in halves(members) if (each := failing(half)) is not None), None)
+            if failed is None:
+                break
+            members, last = failed
     return members, last

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -112,8 +112,7 @@ class StaircaseClaim:
         for members in self.inputs:
             yield from map(self.of, self.directions(members))
         if self.function.method == "differences":
-            in_time = takewhile(lambda _: not self.function.is_over(), range(self.claimed.size))
-            yield from map(self.of_entry, in_time)
+            yield from map(self.of_entry, range(self.claimed.size))
 
     def directions(self, members: Positions) -> Iterator[Floats]:
         """Yield a direction along which the parts of all entries of an input add up, and others if there are many."""
@@ -139,7 +138,7 @@ class StaircaseClaim:
             return discrepancy
         if self.failing(vector, np.flatnonzero(vector)) is None:
             return replace(discrepancy, severity="inconclusive", cause="noise")
-        _, part = halved(np.flatnonzero(vector), partial(self.failing, vector), self.function.is_over)
+        _, part = halved(np.flatnonzero(vector), partial(self.failing, vector))
         return part if part is not None and part.entry is not None else discrepancy
 
     def failing(self, vector: Floats, entries: Positions) -> Discrepancy | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ DRAWS: dict[str, Callable[[], float]] = {"own": np.random.random, "another": ran
 
 
 def chance() -> Chance:
-    library: Any = type("Library", (), {"sources": lambda _: (NUMPY, PYTHON)})()
+    library: Any = SimpleNamespace(
+        sources=lambda: (NUMPY, PYTHON), engine=SimpleNamespace(adapter=SimpleNamespace(name=""))
+    )
     return Chance(library)
 
 

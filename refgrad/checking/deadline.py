@@ -1,0 +1,42 @@
+"""The time that a check has: a moment after which the function under test is not called again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from time import monotonic
+
+from refgrad.native.process import processor_time
+from refgrad.oracles.slopes.directions import OutOfTime
+
+
+class Deadline:
+    """A moment after which nothing more is begun.
+
+    Neither other work of the machine nor compilation brings it nearer: ``compiled`` returns the seconds of the latter.
+    """
+
+    def __init__(self, seconds: float = inf, compiled: Callable[[], float] = lambda: 0.0) -> None:
+        """Start now."""
+        self.compiled = compiled
+        self.start(seconds)
+
+    def start(self, seconds: float) -> None:
+        """Start again."""
+        self.seconds, self.began = seconds, self.read()
+
+    def read(self) -> tuple[float, float, float]:
+        """Return the seconds of the wall, of this thread's waiting for a processor, and of compilation."""
+        return monotonic(), processor_time("thread-self")[1], self.compiled()
+
+    def is_over(self) -> bool:
+        """Return True if the time is used up, of which compilation had as large a share as of the wall's."""
+        if monotonic() - self.began[0] <= max(self.seconds, 0.0):
+            return self.seconds < 0
+        wall, waited, compiled = (now - then for now, then in zip(self.read(), self.began, strict=True))
+        return (wall - waited) * (1 - compiled / wall) > self.seconds
+
+    def refuse(self) -> None:
+        """Raise OutOfTime if the time is used up."""
+        if self.is_over():
+            raise OutOfTime
