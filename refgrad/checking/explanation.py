@@ -8,26 +8,28 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.check import Deadline, Failing, Fault, GradientCheck, Judge
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import Array, Arrays
+from refgrad.checking.libraries.trees import Array, Arrays, furthest, half_digits
 from refgrad.checking.messages import Sighting, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
-from refgrad.checking.subject import Seeds, SideEffectError, quiet
+from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, quiet
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.checking.tracing.inner_edges import InnerEdge, Watched
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import DifferencesJudge
 from refgrad.oracles.slopes.directions import halved
+from refgrad.scenario.formats import FORMATS, rounded
 
 EXAMPLES = 400
 """Largest number of inputs that are tried before they are made smaller."""
@@ -37,6 +39,12 @@ EDGES = 2
 
 TIMES = 3
 """Largest number of times that an edge is tried before inputs are made smaller."""
+
+MULTIPLES = (2.0, 1 / 16)
+"""Multiples of the seeds: a gradient that is clipped does not change with large ones."""
+
+UNDEFINED = (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault)
+"""Exceptions of a function that is not defined at another point."""
 
 Report = Callable[[Any, float], GradientReport]
 
@@ -178,27 +186,70 @@ class Explainer:
         return wrong_entry(self.check.subject, sighting, ignored or pattern, self.check.judge.method), simpler
 
     def pattern(self, seeds: Seeds) -> str:
-        """Return the pattern of all entries together, if there is time to find it."""
-        if self.check.deadline.is_over() or self.check.judge.method == "directions":
+        """Return the pattern of all entries together, if it is the same at another point and there is time for both."""
+        check = self.check
+        if check.deadline.is_over() or check.judge.method == "directions" or check.reference is not None:
             return ""
-        check, subject = self.check, self.check.subject
-        parts = zip(subject.names, check.fresh(seeds), check.judge.truths(seeds), subject.point, strict=True)
-        shapes = [output.shape for output in check.outputs]
-        return pattern([Whole(name, g.astype(np.float64), t, x) for name, g, t, x in parts], shapes)
+        first = self.gradients(check.subject, check.pullback, check.judge, seeds)
+        other_seeds = check.dense(check.pullback.active) if check.seedable else seeds
+        for point in self.other_points():
+            try:
+                other = self.gradients(*self.moved(point), other_seeds)
+            except UNDEFINED:
+                continue
+            return "" if check.deadline.is_over() else pattern([first, other], [each.shape for each in check.outputs])
+        return ""
+
+    def gradients(self, subject: CheckedFunction, pullback: Pullback, judge: Judge, seeds: Seeds) -> list[Whole]:
+        """Return the claimed and the true gradient of each input."""
+        claimed = self.check.gradients(subject.pullback(subject.point), seeds)
+        indices = {x.name: x.array for x in subject.inputs if x.array is not None and x.array.dtype.kind == "i"}
+        form = FORMATS[self.check.pullback.precision]
+        pairs = zip(subject.names, claimed, self.truths(judge, seeds), subject.point, strict=True)
+        return [
+            Whole(
+                name,
+                gradient.astype(np.float64),
+                true,
+                x,
+                form,
+                low_precision.regressors(subject, pullback.outputs, seeds, x.shape),
+                indices,
+            )
+            for name, gradient, true, x in pairs
+        ]
+
+    def truths(self, judge: Judge, seeds: Seeds) -> Sequence[Array]:
+        """Return the true gradients, NaN for those that are not known."""
+        if isinstance(judge, CertifiedJudge) and judge.trace.large:
+            known = low_precision.truth(judge.trace, judge.seeded(seeds), self.check.choices)
+            return judge.truths(seeds) if known is None else list(known.values())
+        return judge.truths(seeds)
+
+    def other_points(self) -> Iterator[Arrays]:
+        """Yield points of which a pattern that is no coincidence holds, too: entries are moved and change by 1/16."""
+        check = self.check
+        for step in (1, 0):
+            yield tuple(
+                rounded(np.roll(x, step) * (1 + check.choices.uniform(-1, 1, x.shape) / 16), kind.part).astype(x.dtype)
+                for x, kind in zip(check.subject.point, check.subject.kinds, strict=True)
+            )
 
     def ignored_cotangent(self, seeds: Seeds) -> str:
-        """Return what doubling the seeds shows: advice if the gradient does not double, or an empty string."""
-        double = tuple(None if array is None else 2 * array for array in seeds)
-        once, twice = (
-            np.concatenate([g.ravel() for g in self.check.fresh(s)]) if self.check.seedable else np.zeros(0)
-            for s in (seeds, double)
+        """Return what multiples of the seeds show: advice if the gradient is no such multiple, or an empty string."""
+        if not self.check.seedable:
+            return ""
+        once, *multiples = (
+            np.concatenate([g.ravel() for g in self.check.fresh([s if s is None else factor * s for s in seeds])])
+            for factor in (1, *MULTIPLES)
         )
         if not once.any() or not np.isfinite(once).all():
             return ""
-        if np.allclose(twice, once):
+        if all(np.allclose(each, once) for each in multiples):
             return "the backward does not depend on the gradient that comes in: multiply by it"
         squared = "the backward multiplies twice by the gradient that comes in: do so once"
-        return squared if np.allclose(twice, 4 * once) else ""
+        pairs = zip(MULTIPLES, multiples, strict=True)
+        return squared if all(np.allclose(each, factor**2 * once) for factor, each in pairs) else ""
 
     def narrowed(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
         """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
@@ -221,8 +272,24 @@ class Explainer:
 
     def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
         """Return the worst entry under other seeds, or None if none fails."""
-        found = [d for d in self.check.judged(seeds, self.check.fresh(seeds), known) if d.failing]
-        return min(found, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
+        gradients = self.check.fresh(seeds)
+        found = [d for d in self.check.judged(seeds, gradients, known) if d.failing]
+        worst = min(found, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
+        return worst or self.furthest(gradients, seeds)
+
+    def furthest(self, gradients: Sequence[Array], seeds: Seeds) -> Discrepancy | None:
+        """Return the entry that is far off the truth, of a function with too many entries to certify."""
+        check = self.check
+        if not isinstance(check.judge, CertifiedJudge) or not check.judge.trace.large:
+            return None
+        pairs = list(zip(gradients, self.truths(check.judge, seeds), strict=True))
+        distances = [furthest(gradient, true) for gradient, true in pairs]
+        n = max(range(len(distances)), key=lambda n: distances[n][0])
+        (gradient, true), (distance, index) = pairs[n], distances[n]
+        if not distance > half_digits(check.pullback.precision) * np.max(np.abs(true), initial=0.0):
+            return None
+        bounds = float(true[index]), float(true[index]), f"{true[index]:.10g}"
+        return Discrepancy("wrong", check.subject.positions[n], index, float(gradient[index]), *bounds)
 
     def masked(self, seeds: Seeds, indices: Sequence[Index]) -> Seeds:
         """Return the seeds with zeros in all but some entries."""
@@ -255,20 +322,27 @@ class Explainer:
                 return point, found
         return self.check.subject.point, discrepancy
 
+    def moved(self, point: Arrays) -> tuple[CheckedFunction, Pullback, Judge]:
+        """Return the function at another point, its pullback and a judge. Raises one of ``UNDEFINED``."""
+        check = self.check
+        subject = check.subject.at(point)
+        pullback = subject.pullback(point)
+        if check.judge.method != "certified":
+            return (
+                subject,
+                pullback,
+                DifferencesJudge(UserFunction(subject, pullback.outputs, pullback.precision), check.choices),
+            )
+        traced = trace(subject, pullback.outputs, pullback.precision)
+        return subject, pullback, CertifiedJudge(traced, subject.positions, check.choices)
+
     def elsewhere(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> Discrepancy | None:
         """Return the discrepancy at another point if the same entry is wrong there in the same way, or None."""
         check = self.check
         try:
-            subject = check.subject.at(point)
-            pullback = subject.pullback(point)
-            judge: Judge
-            if check.judge.method == "certified":
-                traced = trace(subject, pullback.outputs, pullback.precision)
-                judge = CertifiedJudge(traced, subject.positions, check.choices)
-            else:
-                judge = DifferencesJudge(UserFunction(subject, pullback.outputs, pullback.precision), check.choices)
+            subject, _, judge = self.moved(point)
             found = judge.judge(seeds, check.gradients(subject.pullback(point), seeds), discrepancy)
-        except (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault):
+        except UNDEFINED:
             return None
         return next((d for d in found if _kind(d) == _kind(discrepancy)), None)
 

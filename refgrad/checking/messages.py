@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent
-from types import MappingProxyType
 
 import numpy as np
 
 from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given
-from refgrad.checking.patterns import NEAR
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.native import calls
@@ -27,12 +25,8 @@ PRINTED_ENTRIES = 64
 SHORT_SEED = 12
 """Largest number of entries of a seed that is printed in full."""
 
-KNOWN_RATIOS: Mapping[float, str] = MappingProxyType({
-    -1.0: "the sign is flipped",
-    2.0: "twice too large: look for a term that is added twice",
-    0.5: "half as large: look for a use of the value whose gradient is overwritten or detached",
-})
-"""Meanings of the ratio of a gradient to the truth."""
+SLIGHT = 2.0**-12
+"""Largest relative error of a number whose leading digits are right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +97,14 @@ def _output_text(seeds: Seeds) -> str:
 
 
 def advice(discrepancy: Discrepancy) -> str:
-    """Return the advice that the numbers suggest."""
+    """Return the advice that one entry suggests: what all entries have in common is not known."""
     observed, truth = discrepancy.observed, (discrepancy.lower + discrepancy.upper) / 2
-    if discrepancy.severity == "inaccurate":
-        return "right in its leading digits only: look for float32 on the way back, or a formula that cancels"
-    if observed == 0:
-        return "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"
     if not np.isfinite(observed):
         return "not a finite number: look for 0 * inf, 0 / 0, or a branch that is computed but not taken"
-    if truth == 0:
-        return "nothing should arrive: look for a wrong index, mask or shape on the way back"
-    ratio = observed / truth
-    for known, text in KNOWN_RATIOS.items():
-        if abs(ratio - known) < NEAR:
-            return text
-    return f"compare the backward rule with the derivative; it gives {ratio:.10g} times what it should"
+    if discrepancy.relative_error < SLIGHT:
+        return "right in its leading digits only: look for float32, a rounded constant, or a formula that cancels"
+    compare = "compare the backward rule with the derivative"
+    return f"{compare}; it gives {observed / truth:.10g} times what it should" if truth else compare
 
 
 def program(subject: CheckedFunction, sighting: Sighting) -> list[str]:

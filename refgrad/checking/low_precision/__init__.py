@@ -80,7 +80,16 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
         for name, each in data.items():
             beyond.append(_of_entries(name, each))
             if simulated:
-                found += [(contrast, name) for contrast in contrasts(each, regressors(check, seeds, each))]
+                found += [
+                    (contrast, name)
+                    for contrast in contrasts(
+                        each,
+                        {
+                            "": np.ones(each.truth.shape),
+                            **regressors(check.subject, check.outputs, seeds, each.truth.shape),
+                        },
+                    )
+                ]
     whole = [(each, name) for each, name in found if each.regressor == "scale" and not each.index]
     least = dict(sorted(((name, each.detectable(len(found))) for each, name in whole), key=itemgetter(1), reverse=True))
     for outcome, limit, share in (
@@ -309,13 +318,12 @@ def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
     return [library.read_gradient(gradient).astype(np.float64) for gradient in found]
 
 
-def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Array]:
-    """Return what a missing term may be a multiple of: a constant, and inputs, outputs and cotangents of the shape."""
-    subject, named = check.subject, dict[str, Array | None]({"": np.ones(data.truth.shape)})
-    named |= {f"input {name}": array for name, array in zip(subject.names, subject.point, strict=True)}
-    for stem, others in (("output", check.outputs), ("the cotangent of output", seeds)):
+def regressors(subject: CheckedFunction, outputs: Arrays, seeds: Seeds, shape: tuple[int, ...]) -> dict[str, Array]:
+    """Return what a missing term may be a multiple of: inputs, outputs and cotangents of a shape, by their names."""
+    named: dict[str, Array | None] = {f"input {x}": y for x, y in zip(subject.names, subject.point, strict=True)}
+    for stem, others in (("output", outputs), ("the cotangent of output", seeds)):
         named |= {f"{stem} {k}": array for k, array in enumerate(others)}
-    return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == data.truth.shape}
+    return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == shape}
 
 
 def _of_entries(name: str, data: Errors) -> tuple[float, str]:
