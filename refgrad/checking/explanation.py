@@ -20,7 +20,7 @@ from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.check import Deadline, Failing, Fault, GradientCheck, Judge
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array, Arrays, furthest, half_digits
-from refgrad.checking.messages import Sighting, wrong_entry
+from refgrad.checking.messages import PRINTED_ENTRIES, Sighting, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, quiet
@@ -316,7 +316,7 @@ class Explainer:
         if check.judge.method == "directions" or check.deadline.is_over() or check.reference is not None:
             return self.check.subject.point, discrepancy
         for digits in (0, 1, 2):
-            point = tuple(np.round(array, digits) for array in check.subject.point)
+            point = tuple(np.round(x, digits) if x.size <= PRINTED_ENTRIES else x for x in check.subject.point)
             found = self.elsewhere(point, seeds, discrepancy)
             if found is not None and min(found.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
                 return point, found

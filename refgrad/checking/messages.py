@@ -16,11 +16,27 @@ from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python
 from refgrad.native.statements import Expression, Names
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.screening import HALF
 
 PYTHON = Python()
 
 PRINTED_ENTRIES = 64
-"""Largest number of entries of an array that the program contains; larger ones are left to the reader."""
+"""Largest number of entries of an array that the program contains; larger ones are taken from the inputs or drawn."""
+
+DRAWN = f"""def drawn(state, inc, width, shape):
+    bits = np.random.PCG64()
+    bits.state |= {{"state": {{"state": state, "inc": inc}}}}
+    x = np.random.Generator(bits).uniform(-width, width, shape)
+    return x + np.copysign({HALF}, x)
+
+"""
+"""Function of programs that draws a large seed again, as ``random_signed`` does."""
+
+SCALES = (1, 2, -1 / 2)
+"""Factors of drawn seeds."""
+
+CONSTANT = "1"
+"""Name of the regressor that is the same everywhere."""
 
 SHORT_SEED = 12
 """Largest number of entries of a seed that is printed in full."""
@@ -45,6 +61,7 @@ class Sighting:
 def wrong_entry(subject: CheckedFunction, sighting: Sighting, pattern: str, method: str) -> str:
     """Return the whole message about one entry, with the ``pattern`` that explains all entries, if there is one."""
     discrepancy, source = sighting.discrepancy, "certified" if method == "certified" else "by finite differences"
+    index = "" if discrepancy.entry is None or sighting.missing else _index(subject, discrepancy)
     lines = [
         f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
         f"  output:          {_output_text(sighting.seeds)}",
@@ -52,14 +69,67 @@ def wrong_entry(subject: CheckedFunction, sighting: Sighting, pattern: str, meth
         f"  the truth is:    {discrepancy.truth} ({source})",
         f"  it is off by:    {discrepancy.error:.3g}{_sizes(discrepancy)}",
         f"  what to do:      {pattern or advice(discrepancy)}",
-        _shown(subject, program(subject, sighting)),
+        program(subject, sighting.seeds, sighting.point, discrepancy.input, f"({{}}){index}"),
     ]
     return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Entries of a gradient that are wrong together, under some seeds, and a number that shows it.
+
+    ``input`` counts the checked inputs. The number is one entry, the norm of the ``entries``, or, if there is a
+    ``regressor``, the sum of their products with it; of the gradient it is ``observed``, and should be ``truth``.
+    """
+
+    text: str
+    seeds: Seeds
+    input: int
+    entries: tuple[int | slice, ...]
+    regressor: str
+    observed: float
+    truth: float
+
+    def message(self, subject: CheckedFunction) -> str:
+        """Return the message."""
+        index = ", ".join(":" if isinstance(each, slice) else str(each) for each in self.entries)
+        index = f"[{index}]" * bool(index)
+        what, shown = "", f"({{}}){index}"
+        if self.regressor:
+            what, shown = (
+                f", the sum of gradient * {self.regressor}",
+                f"np.sum({self.regressor_code(subject)}{index} * ({{}}){index})",
+            )
+        elif slice(None) in self.entries:
+            what, shown = ", the norm of these entries", f"np.linalg.norm({shown})"
+        return "\n".join([
+            self.text,
+            f"  output:          {_output_text(self.seeds)}",
+            f"  backward gives:  {self.observed:.6g}{what}",
+            f"  the truth is:    {self.truth:.6g}",
+            program(subject, self.seeds, subject.point, subject.positions[self.input], shown),
+        ])
+
+    def regressor_code(self, subject: CheckedFunction) -> str:
+        """Return code for the array of the regressor."""
+        stem, _, name = self.regressor.rpartition(" ")
+        if self.regressor == CONSTANT:
+            return "1"
+        if stem == "the cotangent of output":
+            return _seed_literal(subject, self.seeds[int(name)], subject.output_kinds[int(name)])
+        x = (
+            f"x{subject.positions[subject.names.index(name)]}"
+            if stem == "input"
+            else "outputs" + subject.output_places[int(name)]
+        )
+        return PYTHON.called(calls.value(subject.engine.adapter, x))
+
+
 def _shown(subject: CheckedFunction, lines: Sequence[str]) -> str:
     """Return the lines of a program, with what comes before them, as the end of a message."""
-    return "  to see it:\n" + indent(PYTHON.whole(subject.engine.adapter.setup, "\n".join(lines)).rstrip(), "    ")
+    text = "\n".join(lines)
+    text = DRAWN * ("drawn(" in text) + "# inputs is the tuple of all inputs\n" * ("inputs[" in text) + text
+    return "  to see it:\n" + indent(PYTHON.whole(subject.engine.adapter.setup, text).rstrip(), "    ")
 
 
 def _sizes(discrepancy: Discrepancy) -> str:
@@ -92,7 +162,8 @@ def _output_text(seeds: Seeds) -> str:
         if len(entries) == 1:
             entry = tuple(int(i) for i in entries[0])
             return f"{k}" + (f", entry {entry}" if entry else "")
-        return f"{k}, all entries weighted by a random seed"
+        weight = "a random seed" if np.ptp(seed) else f"{seed.flat[0]:g}"
+        return f"{k}, all entries weighted by {weight}"
     return f"{', '.join(str(k) for k, _ in taking_part)}, all entries weighted by random seeds"
 
 
@@ -107,29 +178,40 @@ def advice(discrepancy: Discrepancy) -> str:
     return f"{compare}; it gives {observed / truth:.10g} times what it should" if truth else compare
 
 
-def program(subject: CheckedFunction, sighting: Sighting) -> list[str]:
-    """Return the lines, below the imports, of a program that prints the entry of ``function``'s gradient."""
-    discrepancy, seeds, point = sighting.discrepancy, sighting.seeds, sighting.point
+def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int, shown: str) -> str:
+    """Return a program that prints what is ``shown`` of the gradient of an input, for which it has braces."""
     adapter = subject.engine.adapter
     names, lines = _inputs(subject, point)
-    k, seed = _taking_part(seeds)[0]
-    whole = subject.spelled(names)
-    index = "" if discrepancy.entry is None or sighting.missing else _index(subject, discrepancy)
-    kind = subject.output_kinds[k] if subject.output_kinds else Kind(seed.dtype.name)
-    cotangent = calls.seed(adapter, Expression(_seed_literal(seed, kind)), subject.library.dtype_code(kind))
-    leaf = names[discrepancy.input]
-    several = subject.output_places[k] if subject.output_places else f"[{k}]" if len(seeds) > 1 else ""
+    whole, leaf = subject.spelled(names), names[position]
+    *others, (k, cotangent) = _cotangents(subject, _taking_part(seeds))
+    several = subject.output_places or [f"[{n}]" if len(seeds) > 1 else "" for n in range(len(seeds))]
     if isinstance(adapter, TapeAdapter):
         lines.append(f"outputs = {whole}")
-        lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several}", cotangent)))
-        lines.append(f"print(({PYTHON.called(calls.gradient(adapter, leaf))}){index})")
-        return lines
-    checked = [names[i] for i in subject.positions]
-    arguments = ", ".join(checked)
-    call = calls.vjp(adapter, f"lambda {arguments}: {whole}{several}", Names(tuple(checked)))
-    lines.append(f"outputs, pullback = {PYTHON.called(call)}")
-    lines.append(f"print(pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]{index})")
-    return lines
+        for n, each in others:
+            lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several[n]}", each, retain_graph=True)))
+        lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several[k]}", cotangent)))
+        gradient = PYTHON.called(calls.gradient(adapter, leaf))
+    else:
+        checked = [names[i] for i in subject.positions]
+        call = calls.vjp(adapter, f"lambda {', '.join(checked)}: {whole}{several[k]}", Names(tuple(checked)))
+        lines.append(f"outputs, pullback = {PYTHON.called(call)}")
+        gradient = f"pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]"
+    return _shown(subject, [*lines, f"print({shown.format(gradient)})"])
+
+
+def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Expression]]:
+    """Return the calls that make the cotangents of some outputs."""
+    kinds = subject.output_kinds or [Kind(seed.dtype.name) for _, seed in seeds]
+    return [
+        (
+            k,
+            calls.seed(
+                subject.engine.adapter, Expression(_seed_literal(subject, seed, kind)), subject.library.dtype_code(kind)
+            ),
+        )
+        for (k, seed) in seeds
+        for kind in [kinds[k]]
+    ]
 
 
 def context_program(
@@ -140,14 +222,9 @@ def context_program(
     The ``code`` is a statement that may replace the function, and the statements that make ``gradients`` from ``call``,
     which takes the checked inputs, ``primals`` and ``cotangents``.
     """
-    adapter, kinds = subject.engine.adapter, subject.output_kinds
     names, lines = _inputs(subject, point)
     checked = ", ".join(names[i] for i in subject.positions)
-    given = given_seeds(seeds)
-    literals = [
-        calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), subject.library.dtype_code(kinds[k]))
-        for k, seed in given
-    ]
+    cotangents = _cotangents(subject, given_seeds(seeds))
     shown = "gradients"
     if discrepancy is not None:
         entry = _index(subject, discrepancy)
@@ -157,9 +234,9 @@ def context_program(
     lines += [
         f"def call({checked}):",
         f"    outputs = {subject.spelled(names)}",
-        f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in given)},",
+        f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in cotangents)},",
         f"primals = [{checked}]",
-        f"cotangents = [{', '.join(map(PYTHON.called, literals))}]",
+        f"cotangents = [{', '.join(PYTHON.called(each) for _, each in cotangents)}]",
         *statements.splitlines(),
         f"print({shown})",
     ]
@@ -184,13 +261,12 @@ def _index(subject: CheckedFunction, discrepancy: Discrepancy) -> str:
 def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
     given = subject.inputs[i]
     if given.array is None:
-        return subject.library.code(given.given) or f"leaves[{i}]"
+        return subject.library.code(given.given) or _given(subject, i)
     checked = i in subject.positions
     array = as_given(point[subject.positions.index(i)] if checked else given.array, given.kind)
-    otherwise = f"inputs[{i}]" if subject.is_flat else f"leaves[{i}]"
     tensor = calls.tensor(
         subject.engine.adapter,
-        array=Expression(_literal(array, otherwise)),
+        array=Expression(_literal(array, _given(subject, i))),
         scalar=Expression(repr(array.item()) if array.ndim == 0 else "None"),
         dtype=subject.library.dtype_code(given.kind),
         requires_grad=checked,
@@ -198,24 +274,34 @@ def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
     return PYTHON.called(tensor)
 
 
+def _given(subject: CheckedFunction, i: int) -> str:
+    """Return code for a leaf of the inputs of the check, or a parameter of its module."""
+    places = subject.arguments_tree.places
+    if i < len(places):
+        return f"inputs{places[i]}"
+    return f"dict(function.named_parameters())[{[*subject.parameters][i - len(places)]!r}]"
+
+
 def _literal(array: Array, otherwise: str) -> str:
-    """Return NumPy code for an array, or the name ``otherwise`` for a large one."""
+    """Return NumPy code for an array, or ``otherwise`` for a large one, unless all of its entries are the same."""
+    dtype = "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
     if array.size > PRINTED_ENTRIES:
-        return otherwise
+        same = bool(np.all(array == array.flat[0]))
+        return f"np.full({array.shape}, {array.flat[0].item()!r}{dtype})" if same else otherwise
     text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
-    return f"np.array({text}{_dtype(array)})"
+    return f"np.array({text}{dtype})"
 
 
-def _dtype(array: Array) -> str:
-    """Return code for the dtype of an array, as the last argument of a call, unless NumPy takes it anyway."""
-    return "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
-
-
-def _seed_literal(seed: Array, kind: Kind) -> str:
-    """Return NumPy code for a seed: a row of the unit matrix if a single entry is not 0."""
+def _seed_literal(subject: CheckedFunction, seed: Array, kind: Kind) -> str:
+    """Return NumPy code for a seed: a row of the unit matrix if a single entry is not 0, or how it was drawn."""
     nonzero = np.flatnonzero(seed)
-    if seed.size <= SHORT_SEED or len(nonzero) != 1 or kind.is_complex:
-        return _literal(as_given(seed, kind), "seed")
-    weight = float(seed.flat[nonzero[0]])
-    factor = "" if weight == 1 else f"{weight!r} * "
-    return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{_dtype(seed)}).reshape({seed.shape})"
+    if len(nonzero) == 1 and seed.size > SHORT_SEED and not kind.is_complex:
+        weight = float(seed.flat[nonzero[0]])
+        factor = "" if weight == 1 else f"{weight!r} * "
+        dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
+        return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{dtype}).reshape({seed.shape})"
+    for scale in () if kind.is_complex else SCALES:
+        code = subject.drawn.get((seed / scale).astype(seed.dtype).tobytes())
+        if code:
+            return code if scale == 1 else f"{scale} * {code}"
+    return _literal(as_given(seed, kind), "seed")

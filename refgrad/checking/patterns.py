@@ -26,7 +26,7 @@ SHORTEST = 3
 LOST, FEW = 2.0**-40, 2.0**-6
 """Bounds of the relative error of numbers whose leading digits are right."""
 
-MOVES = (1, -1)
+MOVES = (1, -1, 2, -2)
 """Numbers of entries by which a gradient may be moved."""
 
 CAUSES: Mapping[str, str] = MappingProxyType({

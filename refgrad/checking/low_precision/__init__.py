@@ -14,8 +14,8 @@ import math
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
@@ -33,6 +33,7 @@ from refgrad.checking.low_precision.statistics import (
     noise,
     normal_quantile,
 )
+from refgrad.checking.messages import CONSTANT, Comparison
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import Trace
 from refgrad.checking.tracing.recorder import Given
@@ -46,9 +47,9 @@ ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
 """Structural operators whose results are rounded; the others move entries."""
 
 
-Comparison = tuple[str, str, Mapping[str, float], int]
-"""Result of a comparison: the outcome and a message, which are empty if rounding explains all errors; the smallest
-detectable error of scale of each input; and the number of cotangents under which the truth is known."""
+Result = tuple[str, Comparison | None, Mapping[str, float], int]
+"""Result of a comparison: the outcome and what is wrong, unless rounding explains all errors; the smallest detectable
+error of scale of each input; and the number of cotangents under which the truth is known."""
 
 
 class ComparedCheck(Protocol):
@@ -65,10 +66,10 @@ class ComparedCheck(Protocol):
         """Return the gradients of a new run."""
 
 
-def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
+def compare(check: ComparedCheck, judge: CertifiedJudge) -> Result:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
-    found: list[tuple[Contrast, str]] = []
-    beyond: list[tuple[float, str]] = []
+    found: list[tuple[Contrast, Part]] = []
+    beyond: list[tuple[float, Comparison]] = []
     count = 0
     dense = check.seeds[0]
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
@@ -78,31 +79,23 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
             break
         count += bool(data)
         for name, each in data.items():
-            beyond.append(_of_entries(name, each))
+            part = Part(check, seeds, name, each)
+            beyond.append(part.of_entries())
             if simulated:
-                found += [
-                    (contrast, name)
-                    for contrast in contrasts(
-                        each,
-                        {
-                            "": np.ones(each.truth.shape),
-                            **regressors(check.subject, check.outputs, seeds, each.truth.shape),
-                        },
-                    )
-                ]
-    whole = [(each, name) for each, name in found if each.regressor == "scale" and not each.index]
+                found += [(contrast, part) for contrast in contrasts(each, part.regressors)]
+    whole = [(each, part.name) for each, part in found if each.regressor == "scale" and not each.index]
     least = dict(sorted(((name, each.detectable(len(found))) for each, name in whole), key=itemgetter(1), reverse=True))
     for outcome, limit, share in (
         ("wrong", Contrast.wrong_above, NUMBERS.entry_gap),
         ("inconclusive", Contrast.limit, 1),
     ):
         worst = first_finding([contrast for contrast, _ in found], limit)
-        messages = [_of_contrast(name, worst, len(found)) for contrast, name in found if contrast is worst]
-        messages += [text for size, text in beyond if size > share]
-        if messages:
+        results = [part.of_contrast(worst, len(found)) for contrast, part in found if contrast is worst]
+        results += [comparison for size, comparison in beyond if size > share]
+        if results:
             doubt = ": too little beyond it to be called wrong" if outcome == "inconclusive" else ""
-            return outcome, f"{messages[0]}{doubt}", least, count
-    return "", "", least, count
+            return outcome, replace(results[0], text=f"{results[0].text}{doubt}"), least, count
+    return "", None, least, count
 
 
 def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
@@ -326,24 +319,56 @@ def regressors(subject: CheckedFunction, outputs: Arrays, seeds: Seeds, shape: t
     return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == shape}
 
 
-def _of_entries(name: str, data: Errors) -> tuple[float, str]:
-    """Return how many times as large as rounding explains the errors of entries are, with a message."""
-    size, ratios = noise(data)
-    ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
-    if ratios.size and ratios.max() > 1:
-        worst = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
-        values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
-        text = f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
-        return float(ratios[worst]), text
-    text = f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
-    return size / NUMBERS.noise, text
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The errors of the gradient of one input under some cotangents."""
 
+    check: ComparedCheck
+    seeds: Seeds
+    name: str
+    data: Errors
 
-def _of_contrast(name: str, worst: Contrast, count: int) -> str:
-    """Return the message about a contrast among so many."""
-    where = f" in group {worst.index} along the axes {worst.axes}" if worst.index else ""
-    who, explained = f"the gradient of input {name} is", worst.limit(count)
-    if worst.regressor == "scale":
-        return f"{who} {1 + worst.slope:.4g} times the true one{where} ({explained:.2%} is explained by rounding)"
-    what = f"{worst.regressor} times {worst.slope:.3g}" if worst.regressor else f"the constant {worst.slope:.3g}"
-    return f"{who} off by {what}{where} (rounding explains {explained:.2g})"
+    @cached_property
+    def regressors(self) -> dict[str, Array]:
+        """What a missing term may be a multiple of."""
+        shape = self.data.truth.shape
+        return {CONSTANT: np.ones(shape), **regressors(self.check.subject, self.check.outputs, self.seeds, shape)}
+
+    def comparison(self, text: str, entries: tuple[int | slice, ...], regressor: str = "") -> Comparison:
+        """Return what is wrong with some entries: one, or all from which an error of scale or of a term is summed."""
+        pair = (np.asarray(each[entries]) for each in (self.data.observed, self.data.truth))
+        other = self.regressors.get(regressor)
+        numbers = (np.linalg.norm(x) if other is None else np.sum(x * other[entries]) for x in pair)
+        if all(isinstance(each, int) for each in entries):
+            numbers = (each[entries] for each in (self.data.observed, self.data.truth))
+        number = self.check.subject.names.index(self.name)
+        return Comparison(text, self.seeds, number, entries, regressor, *map(float, numbers))
+
+    def of_entries(self) -> tuple[float, Comparison]:
+        """Return how many times as large as rounding explains the errors of entries are, with a message."""
+        data, who = self.data, f"the gradient of input {self.name}"
+        size, ratios = noise(data)
+        ratios = np.where(data.invalid, np.inf, ratios)
+        most = normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise
+        worst = tuple(map(int, np.unravel_index(int(np.argmax(ratios)), ratios.shape))) if ratios.size else ()
+        values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}" if ratios.size else ""
+        if ratios.size and ratios[worst] > most:
+            text = f"{who}, entry {worst}, is {values}, more than rounding explains"
+            return float(ratios[worst] / most), self.comparison(text, worst)
+        text = f"{who} has errors that are {size:.0f} times as large as rounding explains"
+        return size / NUMBERS.noise, self.comparison(text, worst)
+
+    def of_contrast(self, worst: Contrast, count: int) -> Comparison:
+        """Return what is wrong by a contrast among so many."""
+        rest = iter(worst.index)
+        axes = range(self.data.truth.ndim)
+        entries = tuple(slice(None) if axis in worst.axes or not worst.index else next(rest) for axis in axes)
+        where = ", ".join(":" if isinstance(each, slice) else str(each) for each in entries)
+        who = f"the gradient of input {self.name}" + f", entries [{where}]," * bool(worst.index)
+        explained = worst.limit(count)
+        if worst.regressor == "scale":
+            text = f"{who} is {1 + worst.slope:.4g} times the true one ({explained:.2%} is explained by rounding)"
+            return self.comparison(text, entries)
+        what = f"{worst.slope:.3g}" + f" * {worst.regressor}" * (worst.regressor != CONSTANT)
+        text = f"{who} is the true one plus {what} (rounding explains {explained:.2g})"
+        return self.comparison(text, entries, worst.regressor)

@@ -175,8 +175,7 @@ def dtypes(name: str, make: Callable[[str], tuple[Rule, tuple[Any, ...]]], hint:
     return [Wrong(f"{name}, {dtype}", *make(dtype), hint) for dtype in of]
 
 
-LINEAR = "every entry is {}"
-HALF = r"half (of|as large|what)|0\.5 times"
+HALF = "factor of 2"
 ARRIVES = "nothing arrives|no gradient arrives"
 
 FACTORS = [
@@ -212,12 +211,12 @@ FACTORS = [
         (normal(3, 16), normal(5, 16, seed=1)),
         "4 times",
     ),
-    Wrong("three times", own(lambda x: 3 * x.sin(), lambda g, x: g * x.cos()), (normal(4),), "3 times too small|of 3"),
+    Wrong("three times", own(lambda x: 3 * x.sin(), lambda g, x: g * x.cos()), (normal(4),), "lacks a factor of 3"),
     Wrong("half of a square", own(lambda x: x * x, lambda g, x: g * x), (normal(5),), HALF),
-    Wrong("a third of a cube", own(lambda x: x**3, lambda g, x: g * x**2), (normal(5),), "3 times too small|of 3"),
+    Wrong("a third of a cube", own(lambda x: x**3, lambda g, x: g * x**2), (normal(5),), "lacks a factor of 3"),
     Wrong("1 % of a square", own(lambda x: x * x, lambda g, x: 2.02 * g * x), (normal(5),), r"1\.01 times"),
     Wrong("one entry, half", own(lambda x: (2 * x).exp(), lambda g, x: g * (2 * x).exp()), (normal(1),), HALF),
-    Wrong("a number, three times", own(lambda x: x**3, lambda g, x: g * x**2), (normal(),), "3 times too small|of 3"),
+    Wrong("a number, three times", own(lambda x: x**3, lambda g, x: g * x**2), (normal(),), "lacks a factor of 3"),
     Wrong(
         "a number that is 2",
         own(lambda x: x**3, lambda g, x: g * 2 * x),
@@ -242,7 +241,7 @@ FACTORS = [
         (normal(9),),
         r"0\.8889 times|0\.88",
     ),
-    Wrong("twice", own(lambda x: x.tanh(), lambda g, x: 2 * g * (1 - x.tanh() ** 2)), (normal(2, 3),), "twice|2 times"),
+    Wrong("twice", own(lambda x: x.tanh(), lambda g, x: 2 * g * (1 - x.tanh() ** 2)), (normal(2, 3),), "2 times"),
     *dtypes(
         "mean as sum",
         lambda dtype: (own(lambda x: x.mean(), lambda g, x: g.expand(x.shape)), (normal(64, dtype=dtype),)),
@@ -261,7 +260,7 @@ FACTORS = [
     *dtypes(
         "a third of a cube",
         lambda dtype: (own(lambda x: x**3, lambda g, x: g * x**2), (positive(48, dtype=dtype),)),
-        "3 times too small|of 3",
+        "lacks a factor of 3",
         "float32",
         "bfloat16",
     ),
@@ -373,7 +372,7 @@ MASKS = [
         "causal mask",
         own(
             lambda x: x.masked_fill(torch.ones(5, 5).triu(1).bool(), -30).softmax(-1),
-            lambda g, x: softmax_gradient(g, x),
+            softmax_gradient,
         ),
         (normal(5, 5),),
         "silence",
@@ -504,7 +503,7 @@ TAILS = [
 ]
 
 DETACHED = [
-    Wrong("half of a square", lambda x: x * x.detach(), (normal(4),), HALF),
+    Wrong("detached half of a square", lambda x: x * x.detach(), (normal(4),), HALF),
     Wrong("a factor", lambda x: x * x.sin().detach(), (normal(6),), "silence"),
     Wrong("a whole input", lambda x, y: x * y.detach() + 0 * y.sum(), (normal(4), normal(4, seed=1)), ARRIVES),
     Wrong("an unused input", lambda x, y: x * y.detach(), (normal(4), normal(4, seed=1)), ARRIVES),
@@ -524,7 +523,7 @@ DETACHED = [
         "silence",
     ),
     *dtypes(
-        "half of a square",
+        "detached half of a square",
         lambda dtype: (lambda x: x * x.detach(), (normal(64, dtype=dtype),)),
         HALF,
         "float32",
@@ -534,24 +533,34 @@ DETACHED = [
 ]
 
 SAVED = [
-    Wrong("doubled", saved(lambda x: x * x, lambda x: x.mul_(2), lambda g, x: 2 * g * x), (normal(5),), "twice|2 times"),
-    Wrong("relu in place", saved(lambda x: x * x, lambda x: x.relu_(), lambda g, x: 2 * g * x), (normal(12),), "< "),
-    Wrong("sorted in place", saved(lambda x: x * x, lambda x: x.copy_(x.sort()[0]), lambda g, x: 2 * g * x), (normal(6),), "silence"),
+    Wrong("doubled", saved(lambda x: x * x, lambda x: x.mul_(2), lambda g, x: 2 * g * x), (normal(5),), "2 times"),
+    Wrong(
+        "relu in place",
+        saved(lambda x: x * x, lambda x: x.relu_(), lambda g, x: 2 * g * x),
+        (normal(12),),
+        "< |where it is wrong",
+    ),
+    Wrong(
+        "sorted in place",
+        saved(lambda x: x * x, lambda x: x.copy_(x.sort()[0]), lambda g, x: 2 * g * x),
+        (normal(6),),
+        "silence",
+    ),
     Wrong("a buffer of all calls", scratch(), (normal(4),), "silence|differs between two backward calls"),
-]  # fmt: skip
+]
 
 GROUPS = [
     Wrong(
         "deviation of each row",
         own(normed, lambda g, x: norm_gradient(g, x, scale=0)),
         (normal(4, 6),),
-        "factor of its own along axis 0",
+        "axis 0 have factors of their own",
     ),
     Wrong(
         "scale of each head",
         own(lambda x: x.sin() * weights(3)[None, :, None], lambda g, x: g * x.cos()),
         (normal(2, 3, 5),),
-        "factor of its own along axis 1",
+        "axis 1 have factors of their own",
     ),
     Wrong(
         "one head",
@@ -564,13 +573,13 @@ GROUPS = [
         "weights of columns",
         own(lambda x: x * weights(4), lambda g, _: g * 1),
         (normal(6, 4),),
-        "factor of its own along axis 1|unchanged",
+        "axis 1 have factors of their own|unchanged",
     ),
     Wrong(
         "rows in bfloat16",
         own(lambda x: x.sin() * weights(6).bfloat16()[:, None], lambda g, x: g * x.cos()),
         (normal(6, 32, dtype="bfloat16"),),
-        "factor of its own along axis 0",
+        "axis 0 have factors of their own",
     ),
     Wrong(
         "one row of bfloat16 by 6 %",
@@ -621,7 +630,7 @@ TERMS = [
     Wrong(
         "cross-entropy without target",
         own(
-            lambda x, t: torch.nn.functional.cross_entropy(x, t),
+            torch.nn.functional.cross_entropy,
             lambda g, x, t: (g * x.softmax(-1) / len(t), None),
         ),
         (normal(5, 7), indices(1, 0, 6, 3, 3)),
@@ -630,7 +639,7 @@ TERMS = [
     Wrong(
         "cross-entropy without mean",
         own(
-            lambda x, t: torch.nn.functional.cross_entropy(x, t),
+            torch.nn.functional.cross_entropy,
             lambda g, x, t: (g * (x.softmax(-1) - torch.nn.functional.one_hot(t, 7)), None),
         ),
         (normal(5, 7), indices(1, 0, 6, 3, 3)),
@@ -691,7 +700,7 @@ SWAPPED = [
         "input 1 gets the gradient of input 0",
     ),
     Wrong(
-        "difference",
+        "swapped difference",
         own(lambda a, b: a - b, lambda g, a, b: (-g, g)),
         (normal(4), normal(4, seed=1)),
         "swapped|sign",
@@ -722,9 +731,12 @@ COTANGENTS = [
     Wrong("clipped", own(lambda x: 4 * x, lambda g, _: (4 * g).clamp(-1, 1)), (normal(9),), "silence"),
     Wrong("its magnitude", own(lambda x: x.exp(), lambda g, x: g.abs() * x.exp()), (normal(9),), "silence"),
     Wrong(
-        "ignored in bfloat16", own(lambda x: x * x, lambda _, x: 2 * x), (normal(50, dtype="bfloat16"),), "does not depend"
+        "ignored in bfloat16",
+        own(lambda x: x * x, lambda _, x: 2 * x),
+        (normal(50, dtype="bfloat16"),),
+        "does not depend",
     ),
-]  # fmt: skip
+]
 
 PRECISION = [
     Wrong("in float32", own(lambda x: x.exp(), in_float32(lambda g, x: g * x.exp())), (normal(8),), "leading digits"),
@@ -732,7 +744,7 @@ PRECISION = [
         "a rounded constant",
         own(lambda x: math.pi * x.sin(), lambda g, x: 3.14159 * g * x.cos()),
         (normal(8),),
-        r"0\.9999|3\.14",
+        "0.9999|a rounded constant",
     ),
     Wrong("not a number", own(lambda x: x.exp(), lambda g, x: g * x.exp() * math.nan), (normal(3),), "not a finite"),
 ]
