@@ -136,6 +136,14 @@ def times(x: Any, factor: float, index: int, axis: int = 0) -> Any:
     return result
 
 
+def bare(tensor: Any) -> Any:
+    """Return what a kernel reads that takes memory for contiguous."""
+    held = tensor.untyped_storage().nbytes() // tensor.element_size()
+    return (
+        torch.as_strided(tensor, tensor.shape, torch.empty(tensor.shape).stride()) if held >= tensor.numel() else tensor
+    )
+
+
 def normed(x: Any) -> Any:
     """Layer norm."""
     return (x - x.mean(-1, keepdim=True)) * deviation(x)
@@ -749,7 +757,48 @@ PRECISION = [
     Wrong("not a number", own(lambda x: x.exp(), lambda g, x: g * x.exp() * math.nan), (normal(3),), "not a finite"),
 ]
 
+
+def opaque(x: Any) -> Any:
+    """Return the sine by NumPy, which cannot be recorded."""
+    return torch.from_numpy(np.sin(x.detach().numpy()))
+
+
+class Scaled(torch.nn.Module):  # type: ignore[misc]
+    """A layer with a scale whose gradient is that of a mean."""
+
+    def __init__(self) -> None:
+        """Take fixed scales."""
+        super().__init__()
+        self.scale = torch.nn.Parameter(weights(5))
+
+    def forward(self, x: Any) -> Any:
+        """Return the scaled input."""
+        rule = own(lambda x, scale: x * scale, lambda g, x, scale: (g * scale, (g * x).mean(0)))
+        return rule(x, self.scale)
+
+
+two_outputs = own(lambda x: (x.sin(), x.cos()), lambda g, h, x: g * x.cos() + h * x.sin())
+
+FORMS = [
+    Wrong("opaque", own(opaque, lambda g, x: -g * x.cos()), (normal(7),), "sign"),
+    Wrong("opaque of 300", own(opaque, lambda g, x: -g * x.cos()), (normal(300),), "silence"),
+    Wrong(
+        "opaque tail",
+        own(opaque, lambda g, x: without(g * x.cos(), 8)),
+        (normal(10),),
+        "from index 8",
+    ),
+    Wrong("dictionary", lambda p: p["w"].detach() * p["b"] ** 2, ({"w": normal(3), "b": normal(3)},), ARRIVES),
+    Wrong("large dictionary", lambda p: p["w"] * p["w"].detach(), ({"w": normal(300)},), HALF),
+    Wrong("module", Scaled(), (normal(6, 5),), "parameter 'scale' alone is wrong: every entry is 6 times too small"),
+    Wrong("two outputs", two_outputs, (normal(6),), "silence"),
+    Wrong("two outputs of 4,096", two_outputs, (normal(64, 64),), "silence"),
+    Wrong("second output", lambda x: (x.sin(), x.cos() * x.detach()), (normal(9),), "silence"),
+    Wrong("layout", own(lambda x: x * x, lambda g, x: 2 * x * bare(g)), (normal(20, 30),), "right in the plain call"),
+    Wrong("small layout", own(lambda x: x * x, lambda g, x: 2 * x * bare(g)), (normal(2, 3),), "right in the plain"),
+]
+
 WRONG: Sequence[Wrong] = [
     *FACTORS, *SIGNS, *ORDERS, *MASKS, *REPEATED, *TAILS, *DETACHED, *SAVED, *GROUPS, *TERMS, *IDENTITIES, *SWAPPED,
-    *COTANGENTS, *PRECISION,
+    *COTANGENTS, *PRECISION, *FORMS,
 ]  # fmt: skip
