@@ -15,7 +15,7 @@ from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
 from refgrad.checking.explanation import Search, is_strategy
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array, tree_of
-from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
+from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders, of_equation
 from refgrad.checking.report import CAUSES, GradientError, GradientReport, InconclusiveError, unsupported
 from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
@@ -56,6 +56,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     reference: Callable[..., Any] | None = None,
     gradient: GradientFunction | None = None,
     accumulate: str = "float32",
+    equation: Callable[..., Any] | None = None,
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -74,6 +75,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     ``reference`` is a slow implementation, with which outputs and gradients are compared. ``gradient`` is checked in
     place of the library's backward: a function of the cotangent (or a tuple of several) and the inputs, which returns
     the gradient (or a tuple). In 16 bits all entries are also compared at once, with sums in the dtype ``accumulate``.
+    The ``equation`` of a solver is a function of outputs and inputs that is zero at the solution. A gradient that is
+    the derivative of the equation's solution, by the implicit function theorem, is right, too; the report says which.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
@@ -82,7 +85,9 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     unknown = set(allow) - CAUSES
     if unknown:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
+    options = _Options(
+        seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate, equation
+    )
     started = _started(engine or _engine_of(inputs)) if gradient is None or engine else _without_library(inputs)
 
     def check(drawn: Any, left: float) -> GradientReport:
@@ -120,14 +125,17 @@ class _Options:
     reference: Callable[..., Any] | None
     gradient: GradientFunction | None
     accumulate: str
+    equation: Callable[..., Any] | None
 
     def __post_init__(self) -> None:
         """Refuse dtypes and contexts that are unknown, and modes of gradients that are not the library's."""
         if self.accumulate not in FORMATS:
             raise ValueError(f"accumulate is {self.accumulate!r}, but it may be {sorted(FORMATS)}")
         contexts_of("", self.contexts)
-        if (self.reference or self.gradient) and (self.order > 1 or self.forward or self.batched):
-            raise ValueError("reference and gradient are for the first order in reverse mode: leave out other modes")
+        if (self.reference or self.gradient or self.equation) and (self.order > 1 or self.forward or self.batched):
+            raise ValueError(
+                "reference, gradient and equation are for the first order in reverse mode: leave out other modes"
+            )
 
 
 def _report(
@@ -231,6 +239,8 @@ def _checked(
     choices = np.random.Generator(np.random.PCG64(_sequence(options.seed)))
     check = GradientCheck(subject, choices, options.tolerance, options.method, deadline, reference, options.accumulate)
     report = explanation.report(check)
+    if options.equation is not None and report.method != "none":
+        report = of_equation(check, report, options.equation)
     if report.outcome == "right" and options.gradient is None:
         report = report_in_contexts(check, report, options.contexts)
     if report.outcome == "right" and options.order > 1:

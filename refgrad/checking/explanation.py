@@ -188,7 +188,7 @@ class Explainer:
     def pattern(self, seeds: Seeds) -> str:
         """Return the pattern of all entries together, if it is the same at another point and there is time for both."""
         check = self.check
-        if check.deadline.is_over() or check.judge.method == "directions" or check.reference is not None:
+        if check.deadline.is_over() or check.judge.method == "directions":
             return ""
         first = self.gradients(check.subject, check.pullback, check.judge, seeds)
         other_seeds = check.dense(check.pullback.active) if check.seedable else seeds
@@ -327,14 +327,15 @@ class Explainer:
         check = self.check
         subject = check.subject.at(point)
         pullback = subject.pullback(point)
+        slow, outputs = subject, pullback.outputs
+        if check.reference is not None:
+            slow = check.reference.at(point)
+            outputs = slow.pullback(point).outputs
         if check.judge.method != "certified":
-            return (
-                subject,
-                pullback,
-                DifferencesJudge(UserFunction(subject, pullback.outputs, pullback.precision), check.choices),
-            )
-        traced = trace(subject, pullback.outputs, pullback.precision)
-        return subject, pullback, CertifiedJudge(traced, subject.positions, check.choices)
+            judge: Judge = DifferencesJudge(UserFunction(slow, outputs, pullback.precision), check.choices)
+        else:
+            judge = CertifiedJudge(trace(slow, outputs, pullback.precision), subject.positions, check.choices)
+        return subject, pullback, judge
 
     def elsewhere(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> Discrepancy | None:
         """Return the discrepancy at another point if the same entry is wrong there in the same way, or None."""

@@ -66,6 +66,7 @@ def accuracy(engines: tuple[str, ...], **options: Any) -> None:
     "--reference", metavar="MODULE:FUNCTION", help="Compare outputs and gradients with a slow implementation."
 )
 @click.option("--gradient", metavar="MODULE:FUNCTION", help="Check this gradient in place of the engine's backward.")
+@click.option("--equation", metavar="MODULE:FUNCTION", help="Accept the derivative of the equation that it solves.")
 @click.option("--accumulate", default="float32", show_default=True, metavar="DTYPE", help="Accept sums in this dtype.")
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object (specs/schema/check.schema.json).")

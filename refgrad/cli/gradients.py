@@ -29,7 +29,18 @@ from refgrad.cli.progress import doing
 from refgrad.native.process import ending_signals
 from refgrad.specification import installed_version
 
-DOCUMENTED = ("outcome", "method", "reason", "cause", "entries", "allowed", "contexts", "refused", "detectable")
+DOCUMENTED = (
+    "outcome",
+    "method",
+    "reason",
+    "cause",
+    "entries",
+    "allowed",
+    "contexts",
+    "refused",
+    "detectable",
+    "derivatives",
+)
 """Fields of a report that are printed as JSON."""
 
 
@@ -45,7 +56,7 @@ def check_function(name: str, inputs_name: str, engine: str, *, as_json: bool, *
         stack.callback(ctypes.CDLL(None).fflush, None)
         stack.enter_context(redirect_stdout(sys.stderr))
         function, inputs = _loaded(name), _loaded(inputs_name)
-        options |= {each: _loaded(options[each]) for each in ("reference", "gradient") if options[each]}
+        options |= {each: _loaded(options[each]) for each in ("reference", "gradient", "equation") if options[each]}
         named = [each for each in options["contexts"] if each != "none"]
         options["contexts"] = named[0] if len(named) == 1 else named
         with _one_line_for(inputs_name):
