@@ -69,7 +69,7 @@ def wrong_entry(subject: CheckedFunction, sighting: Sighting, pattern: str, meth
         f"  the truth is:    {discrepancy.truth} ({source})",
         f"  it is off by:    {discrepancy.error:.3g}{_sizes(discrepancy)}",
         f"  what to do:      {pattern or advice(discrepancy)}",
-        program(subject, sighting.seeds, sighting.point, discrepancy.input, f"({{}}){index}"),
+        program(subject, sighting.seeds, sighting.point, discrepancy.input, f"{{}}{index}"),
     ]
     return "\n".join(lines)
 
@@ -94,11 +94,11 @@ class Comparison:
         """Return the message."""
         index = ", ".join(":" if isinstance(each, slice) else str(each) for each in self.entries)
         index = f"[{index}]" * bool(index)
-        what, shown = "", f"({{}}){index}"
+        what, shown = "", f"{{}}{index}"
         if self.regressor:
             what, shown = (
                 f", the sum of gradient * {self.regressor}",
-                f"np.sum({self.regressor_code(subject)}{index} * ({{}}){index})",
+                f"np.sum({self.regressor_code(subject)}{index} * {{}}{index})",
             )
         elif slice(None) in self.entries:
             what, shown = ", the norm of these entries", f"np.linalg.norm({shown})"
@@ -190,7 +190,7 @@ def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int
         for n, each in others:
             lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several[n]}", each, retain_graph=True)))
         lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several[k]}", cotangent)))
-        gradient = PYTHON.called(calls.gradient(adapter, leaf))
+        gradient = f"({PYTHON.called(calls.gradient(adapter, leaf))})"
     else:
         checked = [names[i] for i in subject.positions]
         call = calls.vjp(adapter, f"lambda {', '.join(checked)}: {whole}{several[k]}", Names(tuple(checked)))
@@ -201,7 +201,7 @@ def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int
 
 def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Expression]]:
     """Return the calls that make the cotangents of some outputs."""
-    kinds = subject.output_kinds or [Kind(seed.dtype.name) for _, seed in seeds]
+    kinds = dict(enumerate(subject.output_kinds)) or {k: Kind(seed.dtype.name) for k, seed in seeds}
     return [
         (
             k,

@@ -223,8 +223,10 @@ def _there(g: Whole, wrong: Array) -> str:
     if not g.claimed[wrong].any():
         return ", where nothing arrives"
     factor = _slopes(g.claimed[wrong], g.truth[wrong]).item()
-    fitting = factor != 0 and bool(g.same(g.claimed[wrong], factor * g.truth[wrong]).all())
-    return f", where {_ratio(g, factor, 'each entry')}" if fitting and np.count_nonzero(g.truth[wrong]) > 1 else ""
+    if factor == 0 or not g.same(g.claimed[wrong], factor * g.truth[wrong]).all():
+        return ""
+    text = _ratio(g, factor, "each entry")
+    return f", where {text}" if np.count_nonzero(g.truth[wrong]) > 1 or not re.search(FRACTION, text) else ""
 
 
 def _mask(g: Whole) -> Iterator[str]:
