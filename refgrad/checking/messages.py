@@ -300,7 +300,7 @@ def _seed_literal(subject: CheckedFunction, seed: Array, kind: Kind) -> str:
         factor = "" if weight == 1 else f"{weight!r} * "
         dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
         return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{dtype}).reshape({seed.shape})"
-    for scale in () if kind.is_complex else SCALES:
+    for scale in SCALES if seed.size > PRINTED_ENTRIES and not kind.is_complex else ():
         code = subject.drawn.get((seed / scale).astype(seed.dtype).tobytes())
         if code:
             return code if scale == 1 else f"{scale} * {code}"
