@@ -20,7 +20,7 @@ from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.check import Deadline, Failing, Fault, GradientCheck, Judge
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array, Arrays, furthest, half_digits
-from refgrad.checking.messages import PRINTED_ENTRIES, Sighting, wrong_entry
+from refgrad.checking.messages import PRINTED_ENTRIES, Sighting, is_printed, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, quiet
@@ -268,7 +268,7 @@ class Explainer:
             found = self.failing(unit, discrepancy)
             if found is not None:
                 return unit, found
-        return last or (seeds, discrepancy)
+        return last if last and all(is_printed(seed) for seed in last[0]) else (seeds, discrepancy)
 
     def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
         """Return the worst entry under other seeds, or None if none fails."""

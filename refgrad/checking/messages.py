@@ -292,6 +292,11 @@ def _literal(array: Array, otherwise: str) -> str:
     return f"np.array({text}{dtype})"
 
 
+def is_printed(seed: Array | None) -> bool:
+    """Return True if a program may contain a seed that was not drawn."""
+    return seed is None or seed.size <= PRINTED_ENTRIES or np.count_nonzero(seed) <= 1
+
+
 def _seed_literal(subject: CheckedFunction, seed: Array, kind: Kind) -> str:
     """Return NumPy code for a seed: a row of the unit matrix if a single entry is not 0, or how it was drawn."""
     nonzero = np.flatnonzero(seed)

@@ -122,6 +122,8 @@ def _of_several(gradients: Sequence[Whole]) -> Iterator[str]:
 
 def _of_one(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]:
     """Yield the patterns of one gradient."""
+    if g.right.all():
+        return
     if not g.claimed.any():
         yield LEAVES
     yield from _factor(g, output_shapes)

@@ -106,6 +106,11 @@ def test_a_pattern_of_one_point_is_a_coincidence() -> None:
     assert not pattern([at(6.0, 2.0), at(1.6, 0.5)], ((),))
 
 
+def test_a_gradient_that_is_right_at_another_point_has_no_pattern() -> None:
+    assert not pattern([[Whole("0", 1.05 * X, X, POINT)], [Whole("0", X, X, POINT)]], ((),))
+    assert not pattern([[Whole("0", np.where(AT == 2, 0, X), X, POINT)], [Whole("0", X, X, POINT)]], ((),))
+
+
 def test_decimal_fractions_may_differ_between_points() -> None:
     def at(factor: float, points: Any) -> list[Whole]:
         return [Whole("0", np.where(points > 1, factor * X, X), X, points)]
