@@ -19,8 +19,8 @@ from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.check import Deadline, Failing, Fault, GradientCheck, Judge
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import Array, Arrays, furthest, half_digits
-from refgrad.checking.messages import PRINTED_ENTRIES, Sighting, is_printed, wrong_entry
+from refgrad.checking.libraries.trees import Array, Arrays, furthest_of, half_digits
+from refgrad.checking.messages import PRINTED_ENTRIES, is_printed, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, quiet
@@ -42,6 +42,12 @@ TIMES = 3
 
 MULTIPLES = (2.0, 1 / 16)
 """Multiples of the seeds: a gradient that is clipped does not change with large ones."""
+
+IGNORED = {
+    0: "the backward does not depend on the gradient that comes in: multiply by it",
+    2: "the backward multiplies twice by the gradient that comes in: do so once",
+}
+"""Hints about a gradient that is multiplied by a power of the factor of the seeds other than 1."""
 
 UNDEFINED = (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault)
 """Exceptions of a function that is not defined at another point."""
@@ -162,9 +168,8 @@ def explanation(check: GradientCheck, found: Failing) -> Explanation:
         try:
             return Explainer(check).explain(found.seeds, found.discrepancy)
         except Exception:  # noqa: BLE001 (the function may raise anything now)
-            sighting = Sighting(found.discrepancy, found.seeds, check.subject.point)
-            message = wrong_entry(check.subject, sighting, "", check.judge.method)
-            return message, found.discrepancy
+            wrong = found.discrepancy
+            return wrong_entry(check.subject, wrong, found.seeds, check.subject.point, check.judge.method), wrong
 
 
 class Explainer:
@@ -182,8 +187,8 @@ class Explainer:
         seeds, discrepancy = self.narrowed(seeds, discrepancy)
         point, simpler = self.simplified(seeds, discrepancy)
         simpler, missing = self.run_again(point, seeds, simpler)
-        sighting = Sighting(simpler, seeds, point, missing)
-        return wrong_entry(self.check.subject, sighting, ignored or pattern, self.check.judge.method), simpler
+        hint, method = ignored or pattern, self.check.judge.method
+        return wrong_entry(self.check.subject, simpler, seeds, point, method, hint=hint, missing=missing), simpler
 
     def pattern(self, seeds: Seeds) -> str:
         """Return the pattern of all entries together, if it is the same at another point and there is time for both."""
@@ -205,19 +210,13 @@ class Explainer:
         claimed = self.check.gradients(subject.pullback(subject.point), seeds)
         indices = {x.name: x.array for x in subject.inputs if x.array is not None and x.array.dtype.kind == "i"}
         form = FORMATS[self.check.pullback.precision]
-        pairs = zip(subject.names, claimed, self.truths(judge, seeds), subject.point, strict=True)
-        return [
-            Whole(
-                name,
-                gradient.astype(np.float64),
-                true,
-                x,
-                form,
-                low_precision.regressors(subject, pullback.outputs, seeds, x.shape),
-                indices,
-            )
-            for name, gradient, true, x in pairs
-        ]
+        wholes = []
+        for name, gradient, true, x in zip(
+            subject.names, claimed, self.truths(judge, seeds), subject.point, strict=True
+        ):
+            others = low_precision.regressors(subject, pullback.outputs, seeds, x.shape)
+            wholes.append(Whole(name, gradient.astype(np.float64), true, x, form, others, indices))
+        return wholes
 
     def truths(self, judge: Judge, seeds: Seeds) -> Sequence[Array]:
         """Return the true gradients, NaN for those that are not known."""
@@ -239,17 +238,14 @@ class Explainer:
         """Return what multiples of the seeds show: advice if the gradient is no such multiple, or an empty string."""
         if not self.check.seedable:
             return ""
-        once, *multiples = (
-            np.concatenate([g.ravel() for g in self.check.fresh([s if s is None else factor * s for s in seeds])])
-            for factor in (1, *MULTIPLES)
-        )
+        runs = {f: self.check.fresh([None if s is None else f * s for s in seeds]) for f in (1, *MULTIPLES)}
+        once, *multiples = (np.concatenate([g.ravel() for g in gradients]) for gradients in runs.values())
         if not once.any() or not np.isfinite(once).all():
             return ""
-        if all(np.allclose(each, once) for each in multiples):
-            return "the backward does not depend on the gradient that comes in: multiply by it"
-        squared = "the backward multiplies twice by the gradient that comes in: do so once"
-        pairs = zip(MULTIPLES, multiples, strict=True)
-        return squared if all(np.allclose(each, factor**2 * once) for factor, each in pairs) else ""
+        for power, text in IGNORED.items():
+            if all(np.allclose(each, f**power * once) for f, each in zip(MULTIPLES, multiples, strict=True)):
+                return text
+        return ""
 
     def narrowed(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
         """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
@@ -282,25 +278,21 @@ class Explainer:
         check = self.check
         if not isinstance(check.judge, CertifiedJudge) or not check.judge.trace.large:
             return None
-        pairs = list(zip(gradients, self.truths(check.judge, seeds), strict=True))
-        distances = [furthest(gradient, true) for gradient, true in pairs]
-        n = max(range(len(distances)), key=lambda n: distances[n][0])
-        (gradient, true), (distance, index) = pairs[n], distances[n]
-        if not distance > half_digits(check.pullback.precision) * np.max(np.abs(true), initial=0.0):
+        truths = self.truths(check.judge, seeds)
+        n, index, distance = furthest_of(gradients, truths)
+        if not distance > half_digits(check.pullback.precision) * np.max(np.abs(truths[n]), initial=0.0):
             return None
-        bounds = float(true[index]), float(true[index]), f"{true[index]:.10g}"
-        return Discrepancy("wrong", check.subject.positions[n], index, float(gradient[index]), *bounds)
+        true = float(truths[n][index])
+        return Discrepancy(
+            "wrong", check.subject.positions[n], index, float(gradients[n][index]), true, true, f"{true:.10g}"
+        )
 
     def masked(self, seeds: Seeds, indices: Sequence[Index]) -> Seeds:
-        """Return the seeds with zeros in all but some entries."""
-        kept: list[Array | None] = [None] * len(seeds)
+        """Return the seeds with zeros in all but some entries, and None in place of those with zeros only."""
+        kept = [None if seed is None else np.zeros_like(seed) for seed in seeds]
         for k, i in indices:
-            source = seeds[k]
-            assert source is not None
-            if kept[k] is None:
-                kept[k] = np.zeros_like(source)
-            kept[k].flat[i] = source.flat[i]  # type: ignore[union-attr]
-        return tuple(kept)
+            kept[k].flat[i] = seeds[k].flat[i]  # type: ignore[union-attr]
+        return tuple(seed if seed is not None and seed.any() else None for seed in kept)
 
     def run_again(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Discrepancy, bool]:
         """Return the discrepancy as a program would show it that runs once, and whether no gradient arrives at all."""
@@ -327,15 +319,13 @@ class Explainer:
         check = self.check
         subject = check.subject.at(point)
         pullback = subject.pullback(point)
-        slow, outputs = subject, pullback.outputs
-        if check.reference is not None:
-            slow = check.reference.at(point)
-            outputs = slow.pullback(point).outputs
+        slow = check.reference.at(point) if check.reference else subject
+        outputs = slow.pullback(point).outputs if check.reference else pullback.outputs
         if check.judge.method != "certified":
-            judge: Judge = DifferencesJudge(UserFunction(slow, outputs, pullback.precision), check.choices)
-        else:
-            judge = CertifiedJudge(trace(slow, outputs, pullback.precision), subject.positions, check.choices)
-        return subject, pullback, judge
+            function = UserFunction(slow, outputs, pullback.precision)
+            return subject, pullback, DifferencesJudge(function, check.choices)
+        traced = trace(slow, outputs, pullback.precision)
+        return subject, pullback, CertifiedJudge(traced, subject.positions, check.choices)
 
     def elsewhere(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> Discrepancy | None:
         """Return the discrepancy at another point if the same entry is wrong there in the same way, or None."""

@@ -45,84 +45,85 @@ SLIGHT = 2.0**-12
 """Largest relative error of a number whose leading digits are right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """A wrong entry, and the seeds and the point at which it is wrong.
+def wrong_entry(  # noqa: PLR0913 (each is a line of the message)
+    subject: CheckedFunction,
+    discrepancy: Discrepancy,
+    seeds: Seeds,
+    point: Arrays,
+    method: str,
+    *,
+    hint: str = "",
+    missing: bool = False,
+) -> str:
+    """Return the whole message about an entry that is wrong under some seeds at a point.
 
-    ``missing`` is True if no gradient arrives, not even zeros.
+    The ``hint`` explains all entries. ``missing`` is True if no gradient arrives, not even zeros.
     """
-
-    discrepancy: Discrepancy
-    seeds: Seeds
-    point: Arrays
-    missing: bool = False
-
-
-def wrong_entry(subject: CheckedFunction, sighting: Sighting, pattern: str, method: str) -> str:
-    """Return the whole message about one entry, with the ``pattern`` that explains all entries, if there is one."""
-    discrepancy, source = sighting.discrepancy, "certified" if method == "certified" else "by finite differences"
-    index = "" if discrepancy.entry is None or sighting.missing else _index(subject, discrepancy)
+    source = "certified" if method == "certified" else "by finite differences"
+    index = "" if discrepancy.entry is None or missing else _index(subject, discrepancy)
     lines = [
         f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
-        f"  output:          {_output_text(sighting.seeds)}",
-        f"  backward gives:  {discrepancy.observed!r}{', since no gradient arrives' * sighting.missing}",
+        f"  output:          {_output_text(seeds)}",
+        f"  backward gives:  {discrepancy.observed!r}{', since no gradient arrives' * missing}",
         f"  the truth is:    {discrepancy.truth} ({source})",
         f"  it is off by:    {discrepancy.error:.3g}{_sizes(discrepancy)}",
-        f"  what to do:      {pattern or advice(discrepancy)}",
-        program(subject, sighting.seeds, sighting.point, discrepancy.input, f"{{}}{index}"),
+        f"  what to do:      {hint or advice(discrepancy)}",
+        program(subject, seeds, point, discrepancy.input, f"{{}}{index}"),
     ]
     return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Entries of a gradient that are wrong together, under some seeds, and a number that shows it.
+    """Entries of the gradient of a checked input that are wrong together, under some seeds.
 
-    ``input`` counts the checked inputs. The number is one entry, the norm of the ``entries``, or, if there is a
-    ``regressor``, the sum of their products with it; of the gradient it is ``observed``, and should be ``truth``.
+    A number shows it: one entry, the norm of the ``entries``, or, if there is a ``regressor``, the sum of their
+    products with it. ``gradients`` are the observed and the true one.
     """
 
     text: str
     seeds: Seeds
     input: int
     entries: tuple[int | slice, ...]
-    regressor: str
-    observed: float
-    truth: float
+    gradients: tuple[Array, Array]
+    regressor: str = ""
+    array: Array | None = None
 
     def message(self, subject: CheckedFunction) -> str:
         """Return the message."""
-        index = ", ".join(":" if isinstance(each, slice) else str(each) for each in self.entries)
-        index = f"[{index}]" * bool(index)
-        what, shown = "", f"{{}}{index}"
-        if self.regressor:
-            what, shown = (
-                f", the sum of gradient * {self.regressor}",
-                f"np.sum({self.regressor_code(subject)}{index} * {{}}{index})",
-            )
+        index = f"[{spelled(self.entries)}]" * bool(self.entries)
+        words, shown, array = "", f"{{}}{index}", self.array
+        numbers = [np.asarray(each[self.entries]) for each in self.gradients]
+        if array is not None:
+            each = "these entries" if self.regressor == CONSTANT else f"gradient * {self.regressor}"
+            words, shown = f", the sum of {each}", f"np.sum({self.code(subject)}{shown})"
+            numbers = [np.sum(each * array[self.entries]) for each in numbers]
         elif slice(None) in self.entries:
-            what, shown = ", the norm of these entries", f"np.linalg.norm({shown})"
+            words, shown = ", the norm of these entries", f"np.linalg.norm({shown})"
+            numbers = [np.linalg.norm(each) for each in numbers]
         return "\n".join([
             self.text,
             f"  output:          {_output_text(self.seeds)}",
-            f"  backward gives:  {self.observed:.6g}{what}",
-            f"  the truth is:    {self.truth:.6g}",
+            f"  backward gives:  {numbers[0]:.6g}{words}",
+            f"  the truth is:    {numbers[1]:.6g}",
             program(subject, self.seeds, subject.point, subject.positions[self.input], shown),
         ])
 
-    def regressor_code(self, subject: CheckedFunction) -> str:
-        """Return code for the array of the regressor."""
-        stem, _, name = self.regressor.rpartition(" ")
+    def code(self, subject: CheckedFunction) -> str:
+        """Return code that multiplies what follows by the regressor."""
         if self.regressor == CONSTANT:
-            return "1"
-        if stem == "the cotangent of output":
-            return _seed_literal(subject, self.seeds[int(name)], subject.output_kinds[int(name)])
-        x = (
-            f"x{subject.positions[subject.names.index(name)]}"
-            if stem == "input"
-            else "outputs" + subject.output_places[int(name)]
-        )
-        return PYTHON.called(calls.value(subject.engine.adapter, x))
+            return ""
+        names = {f"input {name}": f"x{i}" for name, i in zip(subject.names, subject.positions, strict=True)}
+        names |= {f"output {k}": f"outputs{place}" for k, place in enumerate(subject.output_places)}
+        calls_of_seeds = _cotangents(subject, given_seeds(self.seeds))
+        names |= {f"the cotangent of output {k}": PYTHON.called(call) for k, call in calls_of_seeds}
+        array = PYTHON.called(calls.value(subject.engine.adapter, names[self.regressor]))
+        return f"{array}[{spelled(self.entries)}] * "
+
+
+def spelled(entries: Sequence[int | slice]) -> str:
+    """Return code for an index."""
+    return ", ".join(":" if isinstance(each, slice) else str(each) for each in entries)
 
 
 def _shown(subject: CheckedFunction, lines: Sequence[str]) -> str:

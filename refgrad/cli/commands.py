@@ -46,28 +46,13 @@ def accuracy(engines: tuple[str, ...], **options: Any) -> None:
 @click.option("--order", type=click.IntRange(1), default=1, show_default=True, help="Check so many derivatives.")
 @click.option("--forward", is_flag=True, help="Check forward mode, too.")
 @click.option("--batched", is_flag=True, help="Check gradients under vmap, too.")
-@click.option(
-    "--method",
-    type=click.Choice(["auto", "differences"]),
-    default="auto",
-    show_default=True,
-    help="Get the truth by it.",
-)
+@click.option("--method", default="auto", metavar="auto|differences", help="Get the truth by finite differences only.")
 @click.option("--allow", multiple=True, metavar="CAUSE", help="Pass if the check is inconclusive for this cause.")
-@click.option(
-    "--contexts",
-    multiple=True,
-    default=["cheap"],
-    show_default=True,
-    metavar="NAME",
-    help="Try this context: cheap, all, none, or one by name.",
-)
-@click.option(
-    "--reference", metavar="MODULE:FUNCTION", help="Compare outputs and gradients with a slow implementation."
-)
+@click.option("--contexts", multiple=True, default=["cheap"], metavar="NAME", help="Try cheap, all, none, or this one.")
+@click.option("--reference", metavar="MODULE:FUNCTION", help="Compare outputs and gradients with a slow function.")
 @click.option("--gradient", metavar="MODULE:FUNCTION", help="Check this gradient in place of the engine's backward.")
 @click.option("--equation", metavar="MODULE:FUNCTION", help="Accept the derivative of the equation that it solves.")
-@click.option("--accumulate", default="float32", show_default=True, metavar="DTYPE", help="Accept sums in this dtype.")
+@click.option("--accumulate", default="float32", metavar="DTYPE", help="Accept sums in this dtype.", show_default=True)
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object (specs/schema/check.schema.json).")
 def check(function: str, inputs: str, engine: str, *, as_json: bool, **options: Any) -> Status:

@@ -30,17 +30,8 @@ from refgrad.native.process import ending_signals
 from refgrad.specification import installed_version
 
 DOCUMENTED = (
-    "outcome",
-    "method",
-    "reason",
-    "cause",
-    "entries",
-    "allowed",
-    "contexts",
-    "refused",
-    "detectable",
-    "derivatives",
-)
+    "outcome", "method", "reason", "cause", "entries", "allowed", "contexts", "refused", "detectable", "derivatives",
+)  # fmt: skip
 """Fields of a report that are printed as JSON."""
 
 

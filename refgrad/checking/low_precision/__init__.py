@@ -33,7 +33,7 @@ from refgrad.checking.low_precision.statistics import (
     noise,
     normal_quantile,
 )
-from refgrad.checking.messages import CONSTANT, Comparison
+from refgrad.checking.messages import CONSTANT, Comparison, spelled
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import Trace
 from refgrad.checking.tracing.recorder import Given
@@ -335,26 +335,20 @@ class Part:
         return {CONSTANT: np.ones(shape), **regressors(self.check.subject, self.check.outputs, self.seeds, shape)}
 
     def comparison(self, text: str, entries: tuple[int | slice, ...], regressor: str = "") -> Comparison:
-        """Return what is wrong with some entries: one, or all from which an error of scale or of a term is summed."""
-        pair = (np.asarray(each[entries]) for each in (self.data.observed, self.data.truth))
-        other = self.regressors.get(regressor)
-        numbers = (np.linalg.norm(x) if other is None else np.sum(x * other[entries]) for x in pair)
-        if all(isinstance(each, int) for each in entries):
-            numbers = (each[entries] for each in (self.data.observed, self.data.truth))
-        number = self.check.subject.names.index(self.name)
-        return Comparison(text, self.seeds, number, entries, regressor, *map(float, numbers))
+        """Return what is wrong with some entries: one, or all that an error of scale or of a term is summed over."""
+        number, gradients = self.check.subject.names.index(self.name), (self.data.observed, self.data.truth)
+        return Comparison(text, self.seeds, number, entries, gradients, regressor, self.regressors.get(regressor))
 
     def of_entries(self) -> tuple[float, Comparison]:
         """Return how many times as large as rounding explains the errors of entries are, with a message."""
         data, who = self.data, f"the gradient of input {self.name}"
         size, ratios = noise(data)
-        ratios = np.where(data.invalid, np.inf, ratios)
-        most = normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise
+        ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
         worst = tuple(map(int, np.unravel_index(int(np.argmax(ratios)), ratios.shape))) if ratios.size else ()
-        values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}" if ratios.size else ""
-        if ratios.size and ratios[worst] > most:
+        if ratios.size and ratios[worst] > 1:
+            values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
             text = f"{who}, entry {worst}, is {values}, more than rounding explains"
-            return float(ratios[worst] / most), self.comparison(text, worst)
+            return float(ratios[worst]), self.comparison(text, worst)
         text = f"{who} has errors that are {size:.0f} times as large as rounding explains"
         return size / NUMBERS.noise, self.comparison(text, worst)
 
@@ -363,8 +357,7 @@ class Part:
         rest = iter(worst.index)
         axes = range(self.data.truth.ndim)
         entries = tuple(slice(None) if axis in worst.axes or not worst.index else next(rest) for axis in axes)
-        where = ", ".join(":" if isinstance(each, slice) else str(each) for each in entries)
-        who = f"the gradient of input {self.name}" + f", entries [{where}]," * bool(worst.index)
+        who = f"the gradient of input {self.name}" + f", entries [{spelled(entries)}]," * bool(worst.index)
         explained = worst.limit(count)
         if worst.regressor == "scale":
             text = f"{who} is {1 + worst.slope:.4g} times the true one ({explained:.2%} is explained by rounding)"

@@ -653,6 +653,24 @@ TERMS = [
         (normal(5, 7), indices(1, 0, 6, 3, 3)),
         "5 times too large",
     ),
+    Wrong(
+        "centred in bfloat16",
+        own(lambda x: x - x.mean(-1, keepdim=True), lambda g, _: g * 1),
+        (positive(8, 128, dtype="bfloat16"),),
+        "the true one plus|unchanged|same number",
+    ),
+    Wrong(
+        "a multiple of the cotangent",
+        own(lambda x: x.exp(), lambda g, x: g * x.exp() + 0.05 * g),
+        (positive(8, 128, dtype="bfloat16"),),
+        r"plus 0\.05\d* \* the cotangent of output 0|times the true one",
+    ),
+    Wrong(
+        "a multiple of the input",
+        own(lambda x: x.exp(), lambda g, x: g * x.exp() + 0.05 * x),
+        (positive(8, 128, dtype="bfloat16"),),
+        r"plus 0\.0[45]\d* \* input 0|plus the constant|the true one plus",
+    ),
     Wrong("product rule", own(lambda x: x * x.sin(), lambda g, x: g * x.sin()), (normal(8),), "silence"),
     Wrong(
         "centred 4,096",
