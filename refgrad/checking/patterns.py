@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import permutations, product
 from math import comb, log
 from types import MappingProxyType
 
@@ -63,6 +63,11 @@ class Whole:
         """Relative tolerance for entries that are the same: half of the format's digits."""
         return max(NEAR, 2.0 ** -(self.form.bits // 2))
 
+    @property
+    def close(self) -> float:
+        """Relative tolerance for factors."""
+        return max(NEAR, 4 * self.form.unit)
+
     def fits(self, model: Array, parameters: int = 0) -> bool:
         """Return True if the claimed gradient is that of a model with so many parameters, which is no coincidence.
 
@@ -114,7 +119,7 @@ def _of_several(gradients: Sequence[Whole]) -> Iterator[str]:
     for one, other in permutations(gradients, 2):
         if one.claimed.shape != other.truth.shape or one.right.all() or one.same(one.truth, other.truth).all():
             continue
-        if one.fits(other.truth) and not one.fits(-one.truth):
+        if one.fits(other.truth) and not one.fits(_slopes(one.claimed, one.truth) * one.truth):
             if other.fits(one.truth):
                 yield f"the gradients of inputs {one.name} and {other.name} are swapped"
             yield f"input {one.name} gets the gradient of input {other.name}"
@@ -137,10 +142,9 @@ def _of_one(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]
     yield from _terms(g)
     if passed_on:
         yield PASSED
-    if not g.truth[~g.right].any():
-        yield "nothing should arrive where it is wrong: look for a wrong index, mask or shape on the way back"
-    if not g.claimed[~g.right].any():
-        yield "nothing arrives where it is wrong: look for a wrong index, mask or shape on the way back"
+    for array, words in ((g.truth, "nothing should arrive"), (g.claimed, "nothing arrives")):
+        if not array[~g.right].any():
+            yield f"{words} where it is wrong: look for a wrong index, mask or shape on the way back"
 
 
 def _order(g: Whole) -> Iterator[str]:
@@ -163,12 +167,11 @@ def _slopes(claimed: Array, regressor: Array, axes: tuple[int, ...] | None = Non
 
 def _ratio(g: Whole, factor: float, subject: str) -> str:
     """Return what it means that a part of the gradient has a factor."""
-    close = max(NEAR, 4 * g.form.unit)
-    if abs(factor + 1) < close:
+    if abs(factor + 1) < g.close:
         return f"the sign of {subject} is flipped"
     for ratio, words in ((factor, "is {} times what it should be"), (1 / factor, "lacks a factor of {}")):
         whole = round(ratio)
-        if abs(whole) > 1 and abs(ratio / whole - 1) < close < 1 / abs(8 * whole):
+        if abs(whole) > 1 and abs(ratio / whole - 1) < g.close < 1 / abs(8 * whole):
             return f"{subject} {words.format(whole)}"
     return f"{subject} is {float(f'{factor:.{7 if g.near == NEAR else 3}g}')} times what it should be"
 
@@ -183,18 +186,20 @@ def _factor(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]
         lengths = [(n, f"the length of axis {axis} of {name}") for axis, n in enumerate(shape)]
         lengths.append((int(np.prod(shape)), f"the number of entries of {name}"))
         for length, what in lengths:
-            if length >= SHORTEST and abs(factor / length - 1) < max(NEAR, 4 * g.form.unit):
-                yield f"every entry is {length} times too large, {what}: a sum where there should be a mean"
-            if length >= SHORTEST and abs(factor * length - 1) < max(NEAR, 4 * g.form.unit):
-                yield f"every entry is {length} times too small, {what}: a mean where there should be a sum"
+            if length >= SHORTEST and abs(factor / length - 1) < g.close:
+                yield f"every entry is {length} times too large, {what}, as by a sum in place of a mean"
+            if length >= SHORTEST and abs(factor * length - 1) < g.close:
+                yield f"every entry is {length} times too small, {what}, as by a mean in place of a sum"
     text = _ratio(g, factor, "every entry")
     if g.fits(factor * g.truth, parameters=1) or not re.search(FRACTION, text):
         yield text + CAUSES.get(text, "")
 
 
 def _group_factors(g: Whole) -> Iterator[str]:
-    """Yield the axis along which each index has a factor of its own."""
+    """Yield the axis along which indices have factors of their own, unless any gradient of rank one would have."""
     for axis, length in enumerate(g.truth.shape if g.truth.ndim > 1 else ()):
+        if np.linalg.matrix_rank(np.moveaxis(g.truth, axis, 0).reshape(length, -1)) <= 1:
+            continue
         factors = _slopes(g.claimed, g.truth, tuple(a for a in range(g.truth.ndim) if a != axis))
         wrong = factors[~g.same(factors, np.ones_like(factors))]
         if wrong.any() and np.ptp(wrong) > g.near and g.fits(factors * g.truth, parameters=length):
@@ -212,12 +217,9 @@ def _locations(g: Whole) -> Iterator[str]:
     for axis, length in enumerate(wrong.shape):
         rows = np.moveaxis(wrong, axis, 0).reshape(length, -1)
         at = np.flatnonzero(rows.any(1))
-        if not rows[at].all() or len(at) == length:
-            continue
-        if len(at) == 1:
-            yield f"wrong only at index {at[0]} of axis {axis}{_there(g, wrong)}"
-        elif at[0] + len(at) == length:
-            yield f"wrong only from index {at[0]} on along axis {axis}{_there(g, wrong)}"
+        if rows[at].all() and len(at) < length and (len(at) == 1 or at[0] + len(at) == length):
+            where = f"at index {at[0]} of" if len(at) == 1 else f"from index {at[0]} on along"
+            yield f"wrong only {where} axis {axis}{_there(g, wrong)}"
 
 
 def _there(g: Whole, wrong: Array) -> str:
@@ -254,21 +256,21 @@ def _round_number(low: float, high: float) -> str:
 
 
 def _terms(g: Whole) -> Iterator[str]:
-    """Yield the array of which the error is a multiple, over all entries or along an axis."""
-    error = Whole("", g.claimed - g.truth, g.truth, g.point, g.form)
-    floor = g.near * np.max(np.abs(g.truth), initial=0.0)
+    """Yield the array of which the error is a multiple, over all entries or along an axis, but the truth is not."""
     axes = range(g.truth.ndim)
     groups = {"": tuple(axes), **{f" along axis {axis}": (axis,) for axis in axes if g.truth.ndim > 1}}
-    for words, each in groups.items():
-        for name, regressor in {"": np.ones_like(g.truth), **g.others}.items():
-            slopes = _slopes(error.claimed, regressor, each)
-            model = slopes * regressor
-            size = max(floor, float(np.max(np.abs(error.claimed))))
-            evidence = (g.truth.size - slopes.size) * log(g.near) / log(NEAR)
-            if evidence >= 1 and np.all(np.abs(error.claimed - model) <= g.near * size):
-                what = f"a multiple of {name}" if name else "the same number"
-                missing = f"look for a wrong or missing sum or mean{words}"
-                yield f"the error of each entry is {what}{words}: {missing}"
+    size = float(np.max(np.abs(g.claimed - g.truth)))
+    allowed = g.near * max(size, g.near * float(np.max(np.abs(g.truth))))
+    for (words, each), name in product(groups.items(), ["", *g.others]):
+        regressor = g.others.get(name, np.ones_like(g.truth))
+        factors = [_slopes(array, regressor, each) for array in (g.claimed - g.truth, g.truth)]
+        fits = [
+            bool(np.all(np.abs(array - factor * regressor) <= allowed))
+            for array, factor in zip((g.claimed - g.truth, g.truth), factors, strict=True)
+        ]
+        if (g.truth.size - factors[0].size) * log(g.near) / log(NEAR) >= 1 and fits == [True, False]:
+            what = f"a multiple of {name}" if name else "the same number"
+            yield f"the error of each entry is {what}{words}: look for a wrong or missing sum or mean{words}"
 
 
 def _precision(gradients: Sequence[Whole]) -> Iterator[str]:

@@ -50,11 +50,11 @@ def two(first: Any, second: Any) -> str:
         (X / 7, "every entry lacks a factor of 7"),
         (
             X / 5,
-            "every entry is 5 times too small, the length of axis 0 of output 0: a mean where there should be a sum",
+            "every entry is 5 times too small, the length of axis 0 of output 0, as by a mean in place of a sum",
         ),
         (
             16 * X,
-            "every entry is 16 times too large, the number of entries of input 0: a sum where there should be a mean",
+            "every entry is 16 times too large, the number of entries of input 0, as by a sum in place of a mean",
         ),
         (np.where(POINT > 1, 2 * X, X), "wrong only where the input is > 1"),
         (np.where(POINT < 0, 0, X), "wrong only where the input is < 0"),
@@ -131,6 +131,18 @@ def test_a_missing_term_is_a_multiple_of_an_array(others: dict[str, Any], report
     found = pattern([[Whole("0", X + ROWS * Y, X, POINT, others=others)]], ((5,),))
     assert found.startswith(reported)
     assert bool(found) == bool(reported)
+
+
+@pytest.mark.parametrize("claimed", [ROWS * X[:1] + 0 * X, 0 * X + Y[:1]], ids=["factors", "numbers"])
+def test_what_any_gradient_of_this_form_has_is_no_pattern(claimed: Any) -> None:
+    """All products of a row and a column have factors along both, and constant gradients have constant errors."""
+    assert one(claimed, 0 * X + X[:1]) == ""
+
+
+def test_a_factor_is_not_called_the_gradient_of_another_input() -> None:
+    points = [[Whole("0", X, X, POINT), Whole("1", X, 2 * X, POINT)]]
+    half = "every entry lacks a factor of 2: look for a use of the value whose gradient is overwritten or detached"
+    assert pattern(points, ((),)) == f"the gradient of input 1 alone is wrong: {half}"
 
 
 def test_a_gradient_that_should_be_zero_is_passed_on() -> None:
