@@ -95,7 +95,7 @@ class GradientReport:
     detectable: Mapping[str, float] = field(default_factory=dict, compare=False)
     allowed: bool = False
     points: int = 1
-    derivatives: Mapping[str, Outcome] = field(default_factory=dict, compare=False)
+    derivatives: Mapping[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
     contexts: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     raised: BaseException | None = field(default=None, compare=False, repr=False)

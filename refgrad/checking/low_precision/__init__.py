@@ -15,7 +15,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
@@ -80,7 +80,8 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Result:
         count += bool(data)
         for name, each in data.items():
             part = Part(check, seeds, name, each)
-            beyond.append(part.of_entries())
+            size, text, worst_entry = _of_entries(name, each)
+            beyond.append((size, part.comparison(text, worst_entry)))
             if simulated:
                 found += [(contrast, part) for contrast in contrasts(each, part.regressors)]
     whole = [(each, part.name) for each, part in found if each.regressor == "scale" and not each.index]
@@ -319,7 +320,20 @@ def regressors(subject: CheckedFunction, outputs: Arrays, seeds: Seeds, shape: t
     return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == shape}
 
 
-@dataclass(frozen=True, eq=False)
+def _of_entries(name: str, data: Errors) -> tuple[float, str, tuple[int, ...]]:
+    """Return how many times as large as rounding explains the errors are, a message, and the entry with the largest."""
+    size, ratios = noise(data)
+    ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
+    worst = tuple(map(int, np.unravel_index(int(np.argmax(ratios)), ratios.shape))) if ratios.size else ()
+    if ratios.size and ratios[worst] > 1:
+        values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
+        text = f"the gradient of input {name}, entry {worst}, is {values}, more than rounding explains"
+        return float(ratios[worst]), text, worst
+    text = f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
+    return size / NUMBERS.noise, text, worst
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """The errors of the gradient of one input under some cotangents."""
 
@@ -328,7 +342,7 @@ class Part:
     name: str
     data: Errors
 
-    @cached_property
+    @property
     def regressors(self) -> dict[str, Array]:
         """What a missing term may be a multiple of."""
         shape = self.data.truth.shape
@@ -338,19 +352,6 @@ class Part:
         """Return what is wrong with some entries: one, or all that an error of scale or of a term is summed over."""
         number, gradients = self.check.subject.names.index(self.name), (self.data.observed, self.data.truth)
         return Comparison(text, self.seeds, number, entries, gradients, regressor, self.regressors.get(regressor))
-
-    def of_entries(self) -> tuple[float, Comparison]:
-        """Return how many times as large as rounding explains the errors of entries are, with a message."""
-        data, who = self.data, f"the gradient of input {self.name}"
-        size, ratios = noise(data)
-        ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
-        worst = tuple(map(int, np.unravel_index(int(np.argmax(ratios)), ratios.shape))) if ratios.size else ()
-        if ratios.size and ratios[worst] > 1:
-            values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
-            text = f"{who}, entry {worst}, is {values}, more than rounding explains"
-            return float(ratios[worst]), self.comparison(text, worst)
-        text = f"{who} has errors that are {size:.0f} times as large as rounding explains"
-        return size / NUMBERS.noise, self.comparison(text, worst)
 
     def of_contrast(self, worst: Contrast, count: int) -> Comparison:
         """Return what is wrong by a contrast among so many."""

@@ -137,7 +137,7 @@ def test_errors_may_be_eight_scales_large_and_one_six_times_as_large(
 ) -> None:
     data = simulated(0, (4, 32), shared="none")
     monkeypatch.setattr(low_precision, "noise", lambda _: (size, np.full(data.truth.shape, ratio)))
-    share, text = _of_entries("x", data)
+    share, text, _ = _of_entries("x", data)
     assert text.endswith(message)
     assert (share > 1) is bool(message)
 
