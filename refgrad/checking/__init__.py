@@ -75,24 +75,19 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     ``reference`` is a slow implementation, with which outputs and gradients are compared. ``gradient`` is checked in
     place of the library's backward: a function of the cotangent (or a tuple of several) and the inputs, which returns
     the gradient (or a tuple). In 16 bits all entries are also compared at once, with sums in the dtype ``accumulate``.
-    The ``equation`` of a solver is a function of outputs and inputs that is zero at the solution. A gradient that is
-    the derivative of the equation's solution, by the implicit function theorem, is right, too; the report says which.
+    If an ``equation``, a function of outputs and inputs, is zero at the solution, its derivative is right, too.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
     is False or ``allow`` contains the report's ``cause``, and AdapterError or EngineStartError without the engine.
     """
-    unknown = set(allow) - CAUSES
-    if unknown:
+    if unknown := set(allow) - CAUSES:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
     options = _Options(
         seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate, equation
     )
     started = _started(engine or _engine_of(inputs)) if gradient is None or engine else _without_library(inputs)
-
-    def check(drawn: Any, left: float) -> GradientReport:
-        return _report(started, function, drawn, options, left)
-
+    check = partial(_report, started, function, options)
     if is_strategy(inputs):
         watch = partial(_watched, started, function)
         report = Search(check, watch, Deadline(budget)).run(inputs, seed)
@@ -139,7 +134,7 @@ class _Options:
 
 
 def _report(
-    engine: Engine, function: Callable[..., Any], inputs: Any, options: _Options, budget: float
+    engine: Engine, function: Callable[..., Any], options: _Options, inputs: Any, budget: float
 ) -> GradientReport:
     """Return the report on a function at some inputs."""
     arguments = _arguments(inputs)

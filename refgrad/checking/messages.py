@@ -9,6 +9,7 @@ from textwrap import indent
 import numpy as np
 
 from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given
+from refgrad.checking.patterns import FEW
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.native import calls
@@ -41,7 +42,7 @@ CONSTANT = "1"
 SHORT_SEED = 12
 """Largest number of entries of a seed that is printed in full."""
 
-SLIGHT = 2.0**-12
+SLIGHT = FEW**2
 """Largest relative error of a number whose leading digits are right."""
 
 
@@ -74,7 +75,7 @@ def wrong_entry(  # noqa: PLR0913 (each is a line of the message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class WrongEntries:
     """Entries of the gradient of a checked input that are wrong together, under some seeds.
 
     A number shows it: one entry, the norm of the ``entries``, or, if there is a ``regressor``, the sum of their

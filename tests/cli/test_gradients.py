@@ -16,7 +16,7 @@ from refgrad import check_gradients
 from refgrad.checking.injection import FAULTS, KINDS
 from refgrad.checking.report import CAUSES
 from refgrad.cli.commands import check as check_command
-from refgrad.specification import shipped_path
+from refgrad.specification import installed_version, shipped_path
 from tests.cli.conftest import Finished, Terminal
 
 FUNCTIONS = """
@@ -44,6 +44,10 @@ def raises(x, y):
 
 def gradient(g, x, y):
     return g.numpy() * np.exp(x.numpy()) * y.numpy(), g.numpy() * np.exp(x.numpy())
+
+
+def equation(z, x, y):
+    return z - me.exp(x) * y
 
 
 class Functions:
@@ -158,6 +162,45 @@ def test_machines_get_json_and_nothing_else_on_standard_output(functions: Termin
 def test_the_options_are_those_of_the_function() -> None:
     parameters = set(inspect.signature(check_gradients).parameters) - {"function", "raise_exception", "strict"}
     assert {option.name for option in check_command.params} - {"function", "as_json"} == parameters
+
+
+def test_the_json_of_a_wrong_gradient(functions: Terminal) -> None:
+    document = valid("check", check(functions, "functions:wrong", "--json").output)
+    message = document.pop("message")
+    assert message.startswith(
+        "the gradient with respect to input 1, entry (0,) is wrong\n  output:          0, entry (0,)\n"
+    )
+    assert document.pop("seconds") >= 0
+    assert document.pop("version") == installed_version()
+    assert document == {
+        "schema": "refgrad/check/1",
+        "function": "functions:wrong",
+        "engine": "refgrad",
+        "outcome": "wrong",
+        "method": "certified",
+        "reason": "",
+        "cause": "",
+        "entries": 4,
+        "allowed": False,
+        "contexts": [],
+        "refused": [],
+        "detectable": {},
+        "derivatives": {},
+        "discrepancy": {
+            "input": 1,
+            "entry": [0],
+            "truth": "1.5000000000000000",
+            "observed": 1.0,
+            "lower": 1.5,
+            "upper": 1.5,
+        },
+    }
+
+
+def test_a_solver_is_held_against_its_equation(functions: Terminal) -> None:
+    options = ["--equation", "functions:equation", "--json"]
+    document = valid("check", check(functions, "functions:right", *options).output)
+    assert document["derivatives"] == {"program": "right", "equation": "right"}
 
 
 def test_a_cause_that_is_allowed_is_status_0(functions: Terminal) -> None:

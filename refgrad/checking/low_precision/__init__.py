@@ -33,7 +33,7 @@ from refgrad.checking.low_precision.statistics import (
     noise,
     normal_quantile,
 )
-from refgrad.checking.messages import CONSTANT, Comparison, spelled
+from refgrad.checking.messages import CONSTANT, WrongEntries, spelled
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import Trace
 from refgrad.checking.tracing.recorder import Given
@@ -47,7 +47,7 @@ ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
 """Structural operators whose results are rounded; the others move entries."""
 
 
-Result = tuple[str, Comparison | None, Mapping[str, float], int]
+Result = tuple[str, WrongEntries | None, Mapping[str, float], int]
 """Result of a comparison: the outcome and what is wrong, unless rounding explains all errors; the smallest detectable
 error of scale of each input; and the number of cotangents under which the truth is known."""
 
@@ -68,8 +68,8 @@ class ComparedCheck(Protocol):
 
 def compare(check: ComparedCheck, judge: CertifiedJudge) -> Result:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
-    found: list[tuple[Contrast, Part]] = []
-    beyond: list[tuple[float, Comparison]] = []
+    found: list[tuple[Contrast, InputErrors]] = []
+    beyond: list[tuple[float, WrongEntries]] = []
     count = 0
     dense = check.seeds[0]
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
@@ -79,9 +79,9 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Result:
             break
         count += bool(data)
         for name, each in data.items():
-            part = Part(check, seeds, name, each)
+            part = InputErrors(check, seeds, name, each)
             size, text, worst_entry = _of_entries(name, each)
-            beyond.append((size, part.comparison(text, worst_entry)))
+            beyond.append((size, part.wrong_entries(text, worst_entry)))
             if simulated:
                 found += [(contrast, part) for contrast in contrasts(each, part.regressors)]
     whole = [(each, part.name) for each, part in found if each.regressor == "scale" and not each.index]
@@ -334,7 +334,7 @@ def _of_entries(name: str, data: Errors) -> tuple[float, str, tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class InputErrors:
     """The errors of the gradient of one input under some cotangents."""
 
     check: ComparedCheck
@@ -348,12 +348,12 @@ class Part:
         shape = self.data.truth.shape
         return {CONSTANT: np.ones(shape), **regressors(self.check.subject, self.check.outputs, self.seeds, shape)}
 
-    def comparison(self, text: str, entries: tuple[int | slice, ...], regressor: str = "") -> Comparison:
+    def wrong_entries(self, text: str, entries: tuple[int | slice, ...], regressor: str = "") -> WrongEntries:
         """Return what is wrong with some entries: one, or all that an error of scale or of a term is summed over."""
         number, gradients = self.check.subject.names.index(self.name), (self.data.observed, self.data.truth)
-        return Comparison(text, self.seeds, number, entries, gradients, regressor, self.regressors.get(regressor))
+        return WrongEntries(text, self.seeds, number, entries, gradients, regressor, self.regressors.get(regressor))
 
-    def of_contrast(self, worst: Contrast, count: int) -> Comparison:
+    def of_contrast(self, worst: Contrast, count: int) -> WrongEntries:
         """Return what is wrong by a contrast among so many."""
         rest = iter(worst.index)
         axes = range(self.data.truth.ndim)
@@ -362,7 +362,7 @@ class Part:
         explained = worst.limit(count)
         if worst.regressor == "scale":
             text = f"{who} is {1 + worst.slope:.4g} times the true one ({explained:.2%} is explained by rounding)"
-            return self.comparison(text, entries)
+            return self.wrong_entries(text, entries)
         what = f"{worst.slope:.3g}" + f" * {worst.regressor}" * (worst.regressor != CONSTANT)
         text = f"{who} is the true one plus {what} (rounding explains {explained:.2g})"
-        return self.comparison(text, entries, worst.regressor)
+        return self.wrong_entries(text, entries, worst.regressor)
