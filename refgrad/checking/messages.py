@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python
-from refgrad.native.statements import Expression, Names
+from refgrad.native.statements import Call, Expression, Names
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.screening import HALF
 
@@ -94,7 +95,7 @@ class WrongEntries:
         """Return the message."""
         index = f"[{spelled(self.entries)}]" * bool(self.entries)
         words, shown, array = "", f"{{}}{index}", self.array
-        numbers = [np.asarray(each[self.entries]) for each in self.gradients]
+        numbers: list[Any] = [np.asarray(each[self.entries]) for each in self.gradients]
         if array is not None:
             each = "these entries" if self.regressor == CONSTANT else f"gradient * {self.regressor}"
             words, shown = f", the sum of {each}", f"np.sum({self.code(subject)}{shown})"
@@ -201,7 +202,7 @@ def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int
     return _shown(subject, [*lines, f"print({shown.format(gradient)})"])
 
 
-def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Expression]]:
+def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Call]]:
     """Return the calls that make the cotangents of some outputs."""
     kinds = dict(enumerate(subject.output_kinds)) or {k: Kind(seed.dtype.name) for k, seed in seeds}
     return [
@@ -296,7 +297,7 @@ def _literal(array: Array, otherwise: str) -> str:
 
 def is_printed(seed: Array | None) -> bool:
     """Return True if a program may contain a seed that was not drawn."""
-    return seed is None or seed.size <= PRINTED_ENTRIES or np.count_nonzero(seed) <= 1
+    return seed is None or seed.size <= PRINTED_ENTRIES or int(np.count_nonzero(seed)) <= 1
 
 
 def _seed_literal(subject: CheckedFunction, seed: Array, kind: Kind) -> str:

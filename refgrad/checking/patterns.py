@@ -74,7 +74,7 @@ class Whole:
         Half of the evidence is enough, since a pattern must hold at two points.
         """
         evidence = (np.count_nonzero(model) - parameters) * log(self.near) / log(NEAR)
-        return evidence >= 1 / 2 and bool(self.same(self.claimed, model).all())
+        return bool(evidence >= 1 / 2 and self.same(self.claimed, model).all())
 
     def same(self, a: Array, b: Array) -> Array:
         """Return the mask of entries of two arrays that agree, relative to their size and to the largest."""
