@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations, product
-from math import comb, log
+from math import comb, floor, log, log10
 from types import MappingProxyType
 
 import numpy as np
@@ -173,7 +173,7 @@ def _ratio(g: Whole, factor: float, subject: str) -> str:
         whole = round(ratio)
         if abs(whole) > 1 and abs(ratio / whole - 1) < g.close < 1 / abs(8 * whole):
             return f"{subject} {words.format(whole)}"
-    return f"{subject} is {float(f'{factor:.{7 if g.near == NEAR else 3}g}')} times what it should be"
+    return f"{subject} is {float(f'{factor:.{1 - floor(log10(g.near))}g}')} times what it should be"
 
 
 def _factor(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]:
@@ -181,18 +181,28 @@ def _factor(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]
     factor = _slopes(g.claimed, g.truth).item()
     if factor == 0 or not g.fits(factor * g.truth):
         return
-    shapes = {f"input {g.name}": g.truth.shape, **{f"output {k}": shape for k, shape in enumerate(output_shapes)}}
-    for name, shape in shapes.items():
-        lengths = [(n, f"the length of axis {axis} of {name}") for axis, n in enumerate(shape)]
-        lengths.append((int(np.prod(shape)), f"the number of entries of {name}"))
-        for length, what in lengths:
-            if length >= SHORTEST and abs(factor / length - 1) < g.close:
-                yield f"every entry is {length} times too large, {what}, as by a sum in place of a mean"
-            if length >= SHORTEST and abs(factor * length - 1) < g.close:
-                yield f"every entry is {length} times too small, {what}, as by a mean in place of a sum"
+    for length, what in _reduced(g, output_shapes):
+        if length >= SHORTEST and abs(factor / length - 1) < g.close:
+            yield f"every entry is {length} times too large, {what}, as by a sum in place of a mean"
+        if length >= SHORTEST and abs(factor * length - 1) < g.close:
+            yield f"every entry is {length} times too small, {what}, as by a mean in place of a sum"
     text = _ratio(g, factor, "every entry")
     if g.fits(factor * g.truth, parameters=1) or not re.search(FRACTION, text):
         yield text + CAUSES.get(text, "")
+
+
+def _reduced(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, str]]:
+    """Yield the lengths of axes that the input or an output has more often than the other, and the names of these."""
+    for k, output in enumerate(output_shapes):
+        shapes = {f"input {g.name}": g.truth.shape, f"output {k}": output}
+        for (name, own), other in zip(shapes.items(), (output, g.truth.shape), strict=True):
+            yield from (
+                (n, f"the length of axis {axis} of {name}")
+                for axis, n in enumerate(own)
+                if own.count(n) > other.count(n)
+            )
+            if not other:
+                yield int(np.prod(own)), f"the number of entries of {name}"
 
 
 def _group_factors(g: Whole) -> Iterator[str]:
@@ -270,7 +280,8 @@ def _terms(g: Whole) -> Iterator[str]:
         ]
         if (g.truth.size - factors[0].size) * log(g.near) / log(NEAR) >= 1 and fits == [True, False]:
             what = f"a multiple of {name}" if name else "the same number"
-            yield f"the error of each entry is {what}{words}: look for a wrong or missing sum or mean{words}"
+            missing = "term, or a saved value that changed" if "cotangent" in name else f"sum or mean{words}"
+            yield f"the error of each entry is {what}{words}: look for a wrong or missing {missing}"
 
 
 def _precision(gradients: Sequence[Whole]) -> Iterator[str]:

@@ -53,8 +53,8 @@ def two(first: Any, second: Any) -> str:
             "every entry is 5 times too small, the length of axis 0 of output 0, as by a mean in place of a sum",
         ),
         (
-            16 * X,
-            "every entry is 16 times too large, the number of entries of input 0, as by a sum in place of a mean",
+            5 * X,
+            "every entry is 5 times too large, the length of axis 0 of output 0, as by a sum in place of a mean",
         ),
         (np.where(POINT > 1, 2 * X, X), "wrong only where the input is > 1"),
         (np.where(POINT < 0, 0, X), "wrong only where the input is < 0"),
@@ -72,6 +72,19 @@ def test_what_all_entries_say(claimed: Any, told: str) -> None:
     found = one(claimed, outputs=((5,),))
     assert found.startswith(told)
     assert bool(found) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "named"),
+    [
+        (((),), "4 times too large, the length of axis 0 of input 0, as by a sum in place of a mean"),
+        (((4,),), "4 times too large, the length of axis 0 of input 0, as by a sum in place of a mean"),
+        (((4, 4),), "4 times what it should be"),
+        (((4, 4, 4),), "4 times too large, the length of axis 0 of output 0, as by a sum in place of a mean"),
+    ],
+)
+def test_a_factor_is_the_length_of_an_axis_only_if_that_is_reduced(outputs: Any, named: str) -> None:
+    assert one(4 * X, outputs=outputs) == f"every entry is {named}"
 
 
 @pytest.mark.parametrize(

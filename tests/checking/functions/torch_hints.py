@@ -220,6 +220,13 @@ FACTORS = [
         "4 times",
     ),
     Wrong("three times", own(lambda x: 3 * x.sin(), lambda g, x: g * x.cos()), (normal(4),), "lacks a factor of 3"),
+    Wrong("a third of a cube of three", own(lambda x: x**3, lambda g, x: g * x**2), (normal(2, 3),), "factor of 3"),
+    Wrong(
+        "a thousandth in float32",
+        own(lambda x: x**3, lambda g, x: 3.003 * g * x**2),
+        (positive(3, dtype="float32"),),
+        r"1\.001 times",
+    ),
     Wrong("half of a square", own(lambda x: x * x, lambda g, x: g * x), (normal(5),), HALF),
     Wrong("a third of a cube", own(lambda x: x**3, lambda g, x: g * x**2), (normal(5),), "lacks a factor of 3"),
     Wrong("1 % of a square", own(lambda x: x * x, lambda g, x: 2.02 * g * x), (normal(5),), r"1\.01 times"),
@@ -541,6 +548,12 @@ DETACHED = [
 ]
 
 SAVED = [
+    Wrong(
+        "moved by one",
+        saved(lambda x: x * x, lambda x: x.add_(1), lambda g, x: 2 * g * x),
+        (normal(5),),
+        "multiple of the cotangent .*saved value that changed",
+    ),
     Wrong("doubled", saved(lambda x: x * x, lambda x: x.mul_(2), lambda g, x: 2 * g * x), (normal(5),), "2 times"),
     Wrong(
         "relu in place",
