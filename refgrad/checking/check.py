@@ -212,8 +212,7 @@ class GradientCheck:
         """Return a random seed for an output, and remember how it was drawn."""
         state = self.choices.bit_generator.state["state"]
         seed = self.storable(random_signed(shape, self.choices, SEED_WIDTH), output)
-        code = f"drawn({state['state']}, {state['inc']}, {SEED_WIDTH}, {shape})"
-        self.subject.drawn |= {np.abs(seed).tobytes(): f"abs({code})", seed.tobytes(): code}
+        self.subject.drawn.append((seed, f"drawn({state['state']}, {state['inc']}, {SEED_WIDTH}, {shape})"))
         return seed
 
     def storable(self, seed: Array, output: int) -> Array:

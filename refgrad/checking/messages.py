@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,13 @@ DRAWN = f"""def drawn(state, inc, width, shape):
 """
 """Function of programs that draws a large seed again, as ``random_signed`` does."""
 
-SCALES = (1, 2, -1 / 2)
-"""Factors of drawn seeds."""
+CHANGED: Mapping[str, Callable[[Array], Array]] = MappingProxyType({
+    "{}": np.asarray,
+    "abs({})": np.abs,
+    "2 * {}": lambda x: 2 * x,
+    "-{} / 2": lambda x: -x / 2,
+})
+"""Code of seeds that are made of drawn ones, and functions that make them."""
 
 CONSTANT = "1"
 """Name of the regressor that is the same everywhere."""
@@ -205,16 +211,8 @@ def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int
 def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Call]]:
     """Return the calls that make the cotangents of some outputs."""
     kinds = dict(enumerate(subject.output_kinds)) or {k: Kind(seed.dtype.name) for k, seed in seeds}
-    return [
-        (
-            k,
-            calls.seed(
-                subject.engine.adapter, Expression(_seed_literal(subject, seed, kind)), subject.library.dtype_code(kind)
-            ),
-        )
-        for (k, seed) in seeds
-        for kind in [kinds[k]]
-    ]
+    literals = [(k, _seed_literal(subject, seed, kinds[k]), subject.library.dtype_code(kinds[k])) for k, seed in seeds]
+    return [(k, calls.seed(subject.engine.adapter, Expression(text), dtype)) for k, text, dtype in literals]
 
 
 def context_program(
@@ -308,8 +306,8 @@ def _seed_literal(subject: CheckedFunction, seed: Array, kind: Kind) -> str:
         factor = "" if weight == 1 else f"{weight!r} * "
         dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
         return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{dtype}).reshape({seed.shape})"
-    for scale in SCALES if seed.size > PRINTED_ENTRIES and not kind.is_complex else ():
-        code = subject.drawn.get((seed / scale).astype(seed.dtype).tobytes())
-        if code:
-            return code if scale == 1 else f"{scale} * {code}"
+    for array, code in subject.drawn if seed.size > PRINTED_ENTRIES and not kind.is_complex else ():
+        for form, changed in CHANGED.items():
+            if np.array_equal(changed(array), seed):
+                return form.format(code)
     return _literal(as_given(seed, kind), "seed")

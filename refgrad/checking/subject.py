@@ -92,8 +92,8 @@ class CheckedFunction:
         self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
-        self.drawn: dict[bytes, str] = {}
-        """Code that draws large seeds again, by their bytes."""
+        self.drawn: list[tuple[Array, str]] = []
+        """Seeds that were drawn, and code that draws them again."""
         self.program: Any = None
         """The library's own program of the function, once it is needed."""
         self.chance = Chance(self.library, function, [x.given for x in self.inputs])

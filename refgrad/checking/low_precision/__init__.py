@@ -351,7 +351,8 @@ class InputErrors:
     def wrong_entries(self, text: str, entries: tuple[int | slice, ...], regressor: str = "") -> WrongEntries:
         """Return what is wrong with some entries: one, or all that an error of scale or of a term is summed over."""
         number, gradients = self.check.subject.names.index(self.name), (self.data.observed, self.data.truth)
-        return WrongEntries(text, self.seeds, number, entries, gradients, regressor, self.regressors.get(regressor))
+        array = self.regressors[regressor] if regressor else None
+        return WrongEntries(text, self.seeds, number, entries, gradients, regressor, array)
 
     def of_contrast(self, worst: Contrast, count: int) -> WrongEntries:
         """Return what is wrong by a contrast among so many."""
