@@ -222,3 +222,10 @@ def test_groups_are_all_entries_and_lines_and_slices(shape: tuple[int, ...], exp
     assert groupings(shape) == expected
     assert len(groupings((2, 3, 4))) == 7
     assert math.prod(shape) >= 1
+
+
+def test_a_single_number_has_a_slope() -> None:
+    errors = 0.001 * np.random.default_rng(0).normal(size=RUNS)
+    data = Errors(np.array(1.01), np.array(1.0), np.array(0.001), errors, (), BRAIN)
+    (contrast,) = contrasts(data, {})
+    assert contrast.slope == pytest.approx(0.01)
