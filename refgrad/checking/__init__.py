@@ -16,7 +16,7 @@ from refgrad.checking.deadline import Deadline
 from refgrad.checking.explanation import Search, is_strategy
 from refgrad.checking.libraries import SubjectError, UnsupportedError, library_of
 from refgrad.checking.libraries.trees import Array, tree_of
-from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders
+from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders, of_equation
 from refgrad.checking.report import CAUSES, OUT_OF_TIME, GradientError, GradientReport, InconclusiveError, unsupported
 from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
@@ -61,6 +61,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     reference: Callable[..., Any] | None = None,
     gradient: GradientFunction | None = None,
     accumulate: str = "float32",
+    equation: Callable[..., Any] | None = None,
 ) -> GradientReport:
     """Check that backward through ``function`` gives the derivative of ``function`` at ``inputs``.
 
@@ -79,15 +80,17 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     ``reference`` is a slow implementation, with which outputs and gradients are compared. ``gradient`` is checked in
     place of the library's backward: a function of the cotangent (or a tuple of several) and the inputs, which returns
     the gradient (or a tuple). In 16 bits all entries are also compared at once, with sums in the dtype ``accumulate``.
+    If an ``equation``, a function of outputs and inputs, is zero at the solution, its derivative is right, too.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
     is False or ``allow`` contains the report's ``cause``, and AdapterError or EngineStartError without the engine.
     """
-    unknown = set(allow) - CAUSES
-    if unknown:
+    if unknown := set(allow) - CAUSES:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
-    options = _Options(seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate)
+    options = _Options(
+        seed, tolerance, method, order, forward, batched, contexts, reference, gradient, accumulate, equation
+    )
     started = _started(engine or _engine_of(inputs)) if gradient is None or engine else _without_library(inputs)
     deadline = Deadline(budget, library_of(started).compiled)
     check = partial(_report, started, function, options, deadline)
@@ -120,14 +123,17 @@ class _Options:
     reference: Callable[..., Any] | None
     gradient: GradientFunction | None
     accumulate: str
+    equation: Callable[..., Any] | None
 
     def __post_init__(self) -> None:
         """Refuse dtypes and contexts that are unknown, and modes of gradients that are not the library's."""
         if self.accumulate not in FORMATS:
             raise ValueError(f"accumulate is {self.accumulate!r}, but it may be {sorted(FORMATS)}")
         contexts_of("", self.contexts)
-        if (self.reference or self.gradient) and (self.order > 1 or self.forward or self.batched):
-            raise ValueError("reference and gradient are for the first order in reverse mode: leave out other modes")
+        if (self.reference or self.gradient or self.equation) and (self.order > 1 or self.forward or self.batched):
+            raise ValueError(
+                "reference, gradient and equation are for the first order in reverse mode: leave out other modes"
+            )
 
 
 def _report(
@@ -230,6 +236,8 @@ def _checked(subject: CheckedFunction, options: _Options, reference: CheckedFunc
     choices = np.random.Generator(np.random.PCG64(_sequence(options.seed)))
     check = GradientCheck(subject, choices, options.tolerance, options.method, reference, options.accumulate)
     report = explanation.report(check)
+    if options.equation is not None and report.method != "none":
+        report = of_equation(check, report, options.equation)
     if report.outcome == "right" and options.gradient is None:
         report = report_in_contexts(check, report, options.contexts)
     if report.outcome == "right" and options.order > 1:

@@ -172,10 +172,15 @@ class GradientCheck:
 
     def dense(self, outputs: Sequence[bool]) -> Seeds:
         """Return seeds with random entries, none of which is 1, for the chosen outputs."""
-        return tuple(
-            self.storable(random_signed(output.shape, self.choices, SEED_WIDTH), k) if taken else None
-            for k, (output, taken) in enumerate(zip(self.outputs, outputs, strict=True))
-        )
+        pairs = zip(self.outputs, outputs, strict=True)
+        return tuple(self.drawn(k, output.shape) if taken else None for k, (output, taken) in enumerate(pairs))
+
+    def drawn(self, output: int, shape: tuple[int, ...]) -> Array:
+        """Return a random seed for an output, and remember how it was drawn."""
+        state = self.choices.bit_generator.state["state"]
+        seed = self.storable(random_signed(shape, self.choices, SEED_WIDTH), output)
+        self.subject.drawn.append((seed, f"drawn({state['state']}, {state['inc']}, {SEED_WIDTH}, {shape})"))
+        return seed
 
     def storable(self, seed: Array, output: int) -> Array:
         """Return a seed rounded to the output's dtype."""
@@ -226,8 +231,9 @@ class GradientCheck:
         """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
         if not isinstance(self.judge, CertifiedJudge) or not self.judge.low:
             return None
-        outcome, message, self.detectable, cotangents = low_precision.compare(self, self.judge)
-        if outcome:
+        outcome, finding, self.detectable, cotangents = low_precision.compare(self, self.judge)
+        if finding is not None:
+            message = finding.message(self.subject)
             return self.report(outcome, message=message, cause="noise" * (outcome == "inconclusive"))
         if self.judge.trace.large and not cotangents:
             text = "its gradients are not known, since it is at a kink or too large: raise the budget"

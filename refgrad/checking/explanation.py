@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import Random
@@ -16,20 +16,22 @@ from typing import Any
 
 import numpy as np
 
+from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.check import Failing, Fault, GradientCheck, Judge
 from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import Array, Arrays
-from refgrad.checking.messages import Sighting, wrong_entry
+from refgrad.checking.libraries.trees import Array, Arrays, furthest_of, half_digits
+from refgrad.checking.messages import PRINTED_ENTRIES, is_printed, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
-from refgrad.checking.subject import Seeds, SideEffectError, quiet
+from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, quiet
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.checking.tracing.inner_edges import InnerEdge, Watched
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import DifferencesJudge
 from refgrad.oracles.slopes.directions import OutOfTime, halved
+from refgrad.scenario.formats import FORMATS, rounded
 
 EXAMPLES = 400
 """Largest number of inputs that are tried before they are made smaller."""
@@ -39,6 +41,18 @@ EDGES = 2
 
 TIMES = 3
 """Largest number of times that an edge is tried before inputs are made smaller."""
+
+MULTIPLES = (2.0, 1 / 16)
+"""Multiples of the seeds: a gradient that is clipped does not change with large ones."""
+
+IGNORED = {
+    0: "the backward does not depend on the gradient that comes in: multiply by it",
+    2: "the backward multiplies twice by the gradient that comes in: do so once",
+}
+"""Hints about a gradient that is multiplied by a power of the factor of the seeds other than 1."""
+
+UNDEFINED = (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault)
+"""Exceptions of a function that is not defined at another point."""
 
 
 def is_strategy(inputs: Any) -> bool:
@@ -158,9 +172,8 @@ def explanation(check: GradientCheck, found: Failing) -> Explanation:
         try:
             return Explainer(check).explain(found.seeds, found.discrepancy)
         except Exception:  # noqa: BLE001 (the function may raise anything now)
-            sighting = Sighting(found.discrepancy, found.seeds, check.subject.point)
-            message = wrong_entry(check.subject, sighting, "", check.judge.method)
-            return message, found.discrepancy
+            wrong = found.discrepancy
+            return wrong_entry(check.subject, wrong, found.seeds, check.subject.point, check.judge.method), wrong
 
 
 class Explainer:
@@ -172,39 +185,75 @@ class Explainer:
 
     def explain(self, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
         """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
-        point, missing, advice = self.check.subject.point, False, ""
+        point, missing, hint = self.check.subject.point, False, ""
         with suppress(OutOfTime):
             if discrepancy.entry is None:
                 discrepancy = self.failing(seeds, discrepancy) or discrepancy
-            advice = self.ignored_cotangent(seeds) or self.pattern(seeds)
+            hint = self.ignored_cotangent(seeds) or self.pattern(seeds)
             seeds, discrepancy = self.narrowed(seeds, discrepancy)
             point, discrepancy = self.simplified(seeds, discrepancy)
             discrepancy, missing = self.run_again(point, seeds, discrepancy)
-        sighting = Sighting(discrepancy, seeds, point, missing)
-        return wrong_entry(self.check.subject, sighting, advice, self.check.judge.method), discrepancy
+        method = self.check.judge.method
+        return wrong_entry(
+            self.check.subject, discrepancy, seeds, point, method, hint=hint, missing=missing
+        ), discrepancy
 
     def pattern(self, seeds: Seeds) -> str:
-        """Return the pattern of all entries together."""
-        if self.check.judge.method == "directions":
+        """Return the pattern of all entries together, if it is the same at another point."""
+        check = self.check
+        if check.judge.method == "directions":
             return ""
-        check, subject = self.check, self.check.subject
-        parts = zip(subject.names, check.fresh(seeds), check.judge.truths(seeds), subject.point, strict=True)
-        shapes = [output.shape for output in check.outputs]
-        return pattern([Whole(name, g.astype(np.float64), t, x) for name, g, t, x in parts], shapes)
+        first = self.gradients(check.subject, check.pullback, check.judge, seeds)
+        other_seeds = check.dense(check.pullback.active) if check.seedable else seeds
+        for point in self.other_points():
+            try:
+                other = self.gradients(*self.moved(point), other_seeds)
+            except UNDEFINED:
+                continue
+            return pattern([first, other], [each.shape for each in check.outputs])
+        return ""
+
+    def gradients(self, subject: CheckedFunction, pullback: Pullback, judge: Judge, seeds: Seeds) -> list[Whole]:
+        """Return the claimed and the true gradient of each input."""
+        claimed = self.check.gradients(subject.pullback(subject.point), seeds)
+        indices = {x.name: x.array for x in subject.inputs if x.array is not None and x.array.dtype.kind == "i"}
+        form = FORMATS[self.check.pullback.precision]
+        wholes = []
+        for name, gradient, true, x in zip(
+            subject.names, claimed, self.truths(judge, seeds), subject.point, strict=True
+        ):
+            others = low_precision.regressors(subject, pullback.outputs, seeds, x.shape)
+            wholes.append(Whole(name, gradient.astype(np.float64), true, x, form, others, indices))
+        return wholes
+
+    def truths(self, judge: Judge, seeds: Seeds) -> Sequence[Array]:
+        """Return the true gradients, NaN for those that are not known."""
+        if isinstance(judge, CertifiedJudge) and judge.trace.large:
+            known = low_precision.truth(judge.trace, judge.seeded(seeds), self.check.choices)
+            return judge.truths(seeds) if known is None else list(known.values())
+        return judge.truths(seeds)
+
+    def other_points(self) -> Iterator[Arrays]:
+        """Yield points of which a pattern that is no coincidence holds, too: entries are moved and change by 1/16."""
+        check = self.check
+        for step in (1, 0):
+            yield tuple(
+                rounded(np.roll(x, step) * (1 + check.choices.uniform(-1, 1, x.shape) / 16), kind.part).astype(x.dtype)
+                for x, kind in zip(check.subject.point, check.subject.kinds, strict=True)
+            )
 
     def ignored_cotangent(self, seeds: Seeds) -> str:
-        """Return what doubling the seeds shows: advice if the gradient does not double, or an empty string."""
-        double = tuple(None if array is None else 2 * array for array in seeds)
-        once, twice = (
-            np.concatenate([g.ravel() for g in self.check.fresh(s)]) if self.check.seedable else np.zeros(0)
-            for s in (seeds, double)
-        )
+        """Return what multiples of the seeds show: advice if the gradient is no such multiple, or an empty string."""
+        if not self.check.seedable:
+            return ""
+        runs = {f: self.check.fresh([None if s is None else f * s for s in seeds]) for f in (1, *MULTIPLES)}
+        once, *multiples = (np.concatenate([g.ravel() for g in gradients]) for gradients in runs.values())
         if not once.any() or not np.isfinite(once).all():
             return ""
-        if np.allclose(twice, once):
-            return "the backward does not depend on the gradient that comes in: multiply by it"
-        squared = "the backward multiplies twice by the gradient that comes in: do so once"
-        return squared if np.allclose(twice, 4 * once) else ""
+        for power, text in IGNORED.items():
+            if all(np.allclose(each, f**power * once) for f, each in zip(MULTIPLES, multiples, strict=True)):
+                return text
+        return ""
 
     def narrowed(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
         """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
@@ -221,23 +270,35 @@ class Explainer:
             found = self.failing(unit, discrepancy)
             if found is not None:
                 return unit, found
-        return last or (seeds, discrepancy)
+        return last if last and all(is_printed(seed) for seed in last[0]) else (seeds, discrepancy)
 
     def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
         """Return the worst entry under other seeds, or None if none fails."""
-        found = [d for d in self.check.judged(seeds, self.check.fresh(seeds), known) if d.failing]
-        return min(found, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
+        gradients = self.check.fresh(seeds)
+        found = [d for d in self.check.judged(seeds, gradients, known) if d.failing]
+        worst = min(found, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
+        return worst or self.furthest(gradients, seeds)
+
+    def furthest(self, gradients: Sequence[Array], seeds: Seeds) -> Discrepancy | None:
+        """Return the entry that is far off the truth, of a function with too many entries to certify."""
+        check = self.check
+        if not isinstance(check.judge, CertifiedJudge) or not check.judge.trace.large:
+            return None
+        truths = self.truths(check.judge, seeds)
+        n, index, distance = furthest_of(gradients, truths)
+        if not distance > half_digits(check.pullback.precision) * np.max(np.abs(truths[n]), initial=0.0):
+            return None
+        true = float(truths[n][index])
+        return Discrepancy(
+            "wrong", check.subject.positions[n], index, float(gradients[n][index]), true, true, f"{true:.10g}"
+        )
 
     def masked(self, seeds: Seeds, indices: Sequence[Index]) -> Seeds:
-        """Return the seeds with zeros in all but some entries."""
-        kept: list[Array | None] = [None] * len(seeds)
+        """Return the seeds with zeros in all but some entries, and None in place of those with zeros only."""
+        kept = [None if seed is None else np.zeros_like(seed) for seed in seeds]
         for k, i in indices:
-            source = seeds[k]
-            assert source is not None
-            if kept[k] is None:
-                kept[k] = np.zeros_like(source)
-            kept[k].flat[i] = source.flat[i]  # type: ignore[union-attr]
-        return tuple(kept)
+            kept[k].flat[i] = seeds[k].flat[i]  # type: ignore[union-attr]
+        return tuple(seed if seed is not None and seed.any() else None for seed in kept)
 
     def run_again(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Discrepancy, bool]:
         """Return the discrepancy as a program would show it that runs once, and whether no gradient arrives at all."""
@@ -253,27 +314,35 @@ class Explainer:
         if check.judge.method == "directions" or check.reference is not None:
             return self.check.subject.point, discrepancy
         for digits in (0, 1, 2):
-            point = tuple(np.round(array, digits) for array in check.subject.point)
+            point = tuple(np.round(x, digits) if x.size <= PRINTED_ENTRIES else x for x in check.subject.point)
             found = self.elsewhere(point, seeds, discrepancy)
             if found is not None and min(found.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
                 return point, found
         return self.check.subject.point, discrepancy
 
+    def moved(self, point: Arrays) -> tuple[CheckedFunction, Pullback, Judge]:
+        """Return the function at another point, its pullback and a judge. Raises one of ``UNDEFINED``."""
+        check = self.check
+        subject = check.subject.at(point)
+        pullback = subject.pullback(point)
+        slow = check.reference.at(point) if check.reference else subject
+        outputs = slow.pullback(point).outputs if check.reference else pullback.outputs
+        if check.judge.method != "certified":
+            function = UserFunction(slow, outputs, pullback.precision)
+            return subject, pullback, DifferencesJudge(function, check.choices)
+        traced = trace(slow, outputs, pullback.precision)
+        return subject, pullback, CertifiedJudge(traced, subject.positions, check.choices)
+
     def elsewhere(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> Discrepancy | None:
         """Return the discrepancy at another point if the same entry is wrong there in the same way, or None."""
         check = self.check
         try:
-            subject = check.subject.at(point)
-            pullback = subject.pullback(point)
+            subject, pullback, judge = self.moved(point)
             last = pullback if pullback.runs_by_itself else None
-            judge: Judge
-            if check.judge.method == "certified":
-                traced = trace(subject, pullback.outputs, pullback.precision)
-                judge, last = CertifiedJudge(traced, subject.positions, check.choices), traced.run or last
-            else:
-                judge = DifferencesJudge(UserFunction(subject, pullback.outputs, pullback.precision), check.choices)
+            if isinstance(judge, CertifiedJudge):
+                last = judge.trace.run or last
             found = judge.judge(seeds, check.gradients(last or subject.pullback(point), seeds), discrepancy)
-        except (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault):
+        except UNDEFINED:
             return None
         return next((d for d in found if _kind(d) == _kind(discrepancy)), None)
 

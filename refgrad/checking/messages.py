@@ -2,70 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import indent
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given
-from refgrad.checking.patterns import NEAR
+from refgrad.checking.patterns import FEW
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.native import calls
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.languages import Python
-from refgrad.native.statements import Expression, Names
+from refgrad.native.statements import Call, Expression, Names
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.screening import HALF
 
 PYTHON = Python()
 
 PRINTED_ENTRIES = 64
-"""Largest number of entries of an array that the program contains; larger ones are left to the reader."""
+"""Largest number of entries of an array that the program contains; larger ones are taken from the inputs or drawn."""
+
+DRAWN = f"""def drawn(state, inc, width, shape):
+    bits = np.random.PCG64()
+    bits.state |= {{"state": {{"state": state, "inc": inc}}}}
+    x = np.random.Generator(bits).uniform(-width, width, shape)
+    return x + np.copysign({HALF}, x)
+
+"""
+"""Function of programs that draws a large seed again, as ``random_signed`` does."""
+
+CHANGED: Mapping[str, Callable[[Array], Array]] = MappingProxyType({
+    "{}": np.asarray,
+    "abs({})": np.abs,
+    "2 * {}": lambda x: 2 * x,
+    "-{} / 2": lambda x: -x / 2,
+})
+"""Code of seeds that are made of drawn ones, and functions that make them."""
+
+CONSTANT = "1"
+"""Name of the regressor that is the same everywhere."""
 
 SHORT_SEED = 12
 """Largest number of entries of a seed that is printed in full."""
 
-KNOWN_RATIOS: Mapping[float, str] = MappingProxyType({
-    -1.0: "the sign is flipped",
-    2.0: "twice too large: look for a term that is added twice",
-    0.5: "half as large: look for a use of the value whose gradient is overwritten or detached",
-})
-"""Meanings of the ratio of a gradient to the truth."""
+SLIGHT = FEW**2
+"""Largest relative error of a number whose leading digits are right."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """A wrong entry, and the seeds and the point at which it is wrong.
+def wrong_entry(  # noqa: PLR0913 (each is a line of the message)
+    subject: CheckedFunction,
+    discrepancy: Discrepancy,
+    seeds: Seeds,
+    point: Arrays,
+    method: str,
+    *,
+    hint: str = "",
+    missing: bool = False,
+) -> str:
+    """Return the whole message about an entry that is wrong under some seeds at a point.
 
-    ``missing`` is True if no gradient arrives, not even zeros.
+    The ``hint`` explains all entries. ``missing`` is True if no gradient arrives, not even zeros.
     """
-
-    discrepancy: Discrepancy
-    seeds: Seeds
-    point: Arrays
-    missing: bool = False
-
-
-def wrong_entry(subject: CheckedFunction, sighting: Sighting, pattern: str, method: str) -> str:
-    """Return the whole message about one entry, with the ``pattern`` that explains all entries, if there is one."""
-    discrepancy, source = sighting.discrepancy, "certified" if method == "certified" else "by finite differences"
+    source = "certified" if method == "certified" else "by finite differences"
+    index = "" if discrepancy.entry is None or missing else _index(subject, discrepancy)
     lines = [
         f"the gradient with respect to {entry_text(discrepancy)} is {discrepancy.severity}",
-        f"  output:          {_output_text(sighting.seeds)}",
-        f"  backward gives:  {discrepancy.observed!r}{', since no gradient arrives' * sighting.missing}",
+        f"  output:          {_output_text(seeds)}",
+        f"  backward gives:  {discrepancy.observed!r}{', since no gradient arrives' * missing}",
         f"  the truth is:    {discrepancy.truth} ({source})",
         f"  it is off by:    {discrepancy.error:.3g}{_sizes(discrepancy)}",
-        f"  what to do:      {pattern or advice(discrepancy)}",
-        _shown(subject, program(subject, sighting)),
+        f"  what to do:      {hint or advice(discrepancy)}",
+        program(subject, seeds, point, discrepancy.input, f"{{}}{index}"),
     ]
     return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WrongEntries:
+    """Entries of the gradient of a checked input that are wrong together, under some seeds.
+
+    A number shows it: one entry, the norm of the ``entries``, or, if there is a ``regressor``, the sum of their
+    products with it. ``gradients`` are the observed and the true one.
+    """
+
+    text: str
+    seeds: Seeds
+    input: int
+    entries: tuple[int | slice, ...]
+    gradients: tuple[Array, Array]
+    regressor: str = ""
+    array: Array | None = None
+
+    def message(self, subject: CheckedFunction) -> str:
+        """Return the message."""
+        index = f"[{spelled(self.entries)}]" * bool(self.entries)
+        words, shown, array = "", f"{{}}{index}", self.array
+        numbers: list[Any] = [np.asarray(each[self.entries]) for each in self.gradients]
+        if array is not None:
+            each = "these entries" if self.regressor == CONSTANT else f"gradient * {self.regressor}"
+            words, shown = f", the sum of {each}", f"np.sum({self.code(subject)}{shown})"
+            numbers = [np.sum(each * array[self.entries]) for each in numbers]
+        elif slice(None) in self.entries:
+            words, shown = ", the norm of these entries", f"np.linalg.norm({shown})"
+            numbers = [np.linalg.norm(each) for each in numbers]
+        return "\n".join([
+            self.text,
+            f"  output:          {_output_text(self.seeds)}",
+            f"  backward gives:  {numbers[0]:.6g}{words}",
+            f"  the truth is:    {numbers[1]:.6g}",
+            program(subject, self.seeds, subject.point, subject.positions[self.input], shown),
+        ])
+
+    def code(self, subject: CheckedFunction) -> str:
+        """Return code that multiplies what follows by the regressor."""
+        if self.regressor == CONSTANT:
+            return ""
+        names = {f"input {name}": f"x{i}" for name, i in zip(subject.names, subject.positions, strict=True)}
+        names |= {f"output {k}": f"outputs{place}" for k, place in enumerate(subject.output_places)}
+        calls_of_seeds = _cotangents(subject, given_seeds(self.seeds))
+        names |= {f"the cotangent of output {k}": PYTHON.called(call) for k, call in calls_of_seeds}
+        array = PYTHON.called(calls.value(subject.engine.adapter, names[self.regressor]))
+        return f"{array}[{spelled(self.entries)}] * "
+
+
+def spelled(entries: Sequence[int | slice]) -> str:
+    """Return code for an index."""
+    return ", ".join(":" if isinstance(each, slice) else str(each) for each in entries)
+
+
 def _shown(subject: CheckedFunction, lines: Sequence[str]) -> str:
     """Return the lines of a program, with what comes before them, as the end of a message."""
-    return "  to see it:\n" + indent(PYTHON.whole(subject.engine.adapter.setup, "\n".join(lines)).rstrip(), "    ")
+    text = "\n".join(lines)
+    text = DRAWN * ("drawn(" in text) + "# inputs is the tuple of all inputs\n" * ("inputs[" in text) + text
+    return "  to see it:\n" + indent(PYTHON.whole(subject.engine.adapter.setup, text).rstrip(), "    ")
 
 
 def _sizes(discrepancy: Discrepancy) -> str:
@@ -98,51 +171,48 @@ def _output_text(seeds: Seeds) -> str:
         if len(entries) == 1:
             entry = tuple(int(i) for i in entries[0])
             return f"{k}" + (f", entry {entry}" if entry else "")
-        return f"{k}, all entries weighted by a random seed"
+        weight = "a random seed" if np.ptp(seed) else f"{seed.flat[0]:g}"
+        return f"{k}, all entries weighted by {weight}"
     return f"{', '.join(str(k) for k, _ in taking_part)}, all entries weighted by random seeds"
 
 
 def advice(discrepancy: Discrepancy) -> str:
-    """Return the advice that the numbers suggest."""
+    """Return the advice that one entry suggests: what all entries have in common is not known."""
     observed, truth = discrepancy.observed, (discrepancy.lower + discrepancy.upper) / 2
-    if discrepancy.severity == "inaccurate":
-        return "right in its leading digits only: look for float32 on the way back, or a formula that cancels"
-    if observed == 0:
-        return "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"
     if not np.isfinite(observed):
         return "not a finite number: look for 0 * inf, 0 / 0, or a branch that is computed but not taken"
-    if truth == 0:
-        return "nothing should arrive: look for a wrong index, mask or shape on the way back"
-    ratio = observed / truth
-    for known, text in KNOWN_RATIOS.items():
-        if abs(ratio - known) < NEAR:
-            return text
-    return f"compare the backward rule with the derivative; it gives {ratio:.10g} times what it should"
+    if discrepancy.relative_error < SLIGHT:
+        return "right in its leading digits only: look for float32, a rounded constant, or a formula that cancels"
+    compare = "compare the backward rule with the derivative"
+    return f"{compare}; it gives {observed / truth:.10g} times what it should" if truth else compare
 
 
-def program(subject: CheckedFunction, sighting: Sighting) -> list[str]:
-    """Return the lines, below the imports, of a program that prints the entry of ``function``'s gradient."""
-    discrepancy, seeds, point = sighting.discrepancy, sighting.seeds, sighting.point
+def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int, shown: str) -> str:
+    """Return a program that prints what is ``shown`` of the gradient of an input, for which it has braces."""
     adapter = subject.engine.adapter
     names, lines = _inputs(subject, point)
-    k, seed = _taking_part(seeds)[0]
-    whole = subject.spelled(names)
-    index = "" if discrepancy.entry is None or sighting.missing else _index(subject, discrepancy)
-    kind = subject.output_kinds[k] if subject.output_kinds else Kind(seed.dtype.name)
-    cotangent = calls.seed(adapter, Expression(_seed_literal(seed, kind)), subject.library.dtype_code(kind))
-    leaf = names[discrepancy.input]
-    several = subject.output_places[k] if subject.output_places else f"[{k}]" if len(seeds) > 1 else ""
+    whole, leaf = subject.spelled(names), names[position]
+    *others, (k, cotangent) = _cotangents(subject, _taking_part(seeds))
+    several = subject.output_places or [f"[{n}]" if len(seeds) > 1 else "" for n in range(len(seeds))]
     if isinstance(adapter, TapeAdapter):
         lines.append(f"outputs = {whole}")
-        lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several}", cotangent)))
-        lines.append(f"print(({PYTHON.called(calls.gradient(adapter, leaf))}){index})")
-        return lines
-    checked = [names[i] for i in subject.positions]
-    arguments = ", ".join(checked)
-    call = calls.vjp(adapter, f"lambda {arguments}: {whole}{several}", Names(tuple(checked)))
-    lines.append(f"outputs, pullback = {PYTHON.called(call)}")
-    lines.append(f"print(pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]{index})")
-    return lines
+        for n, each in others:
+            lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several[n]}", each, retain_graph=True)))
+        lines.append(PYTHON.called(calls.backward(adapter, f"outputs{several[k]}", cotangent)))
+        gradient = f"({PYTHON.called(calls.gradient(adapter, leaf))})"
+    else:
+        checked = [names[i] for i in subject.positions]
+        call = calls.vjp(adapter, f"lambda {', '.join(checked)}: {whole}{several[k]}", Names(tuple(checked)))
+        lines.append(f"outputs, pullback = {PYTHON.called(call)}")
+        gradient = f"pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]"
+    return _shown(subject, [*lines, f"print({shown.format(gradient)})"])
+
+
+def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Call]]:
+    """Return the calls that make the cotangents of some outputs."""
+    kinds = dict(enumerate(subject.output_kinds)) or {k: Kind(seed.dtype.name) for k, seed in seeds}
+    literals = [(k, _seed_literal(subject, seed, kinds[k]), subject.library.dtype_code(kinds[k])) for k, seed in seeds]
+    return [(k, calls.seed(subject.engine.adapter, Expression(text), dtype)) for k, text, dtype in literals]
 
 
 def context_program(
@@ -153,14 +223,9 @@ def context_program(
     The ``code`` is a statement that may replace the function, and the statements that make ``gradients`` from ``call``,
     which takes the checked inputs, ``primals`` and ``cotangents``.
     """
-    adapter, kinds = subject.engine.adapter, subject.output_kinds
     names, lines = _inputs(subject, point)
     checked = ", ".join(names[i] for i in subject.positions)
-    given = given_seeds(seeds)
-    literals = [
-        calls.seed(adapter, Expression(_seed_literal(seed, kinds[k])), subject.library.dtype_code(kinds[k]))
-        for k, seed in given
-    ]
+    cotangents = _cotangents(subject, given_seeds(seeds))
     shown = "gradients"
     if discrepancy is not None:
         entry = _index(subject, discrepancy)
@@ -170,9 +235,9 @@ def context_program(
     lines += [
         f"def call({checked}):",
         f"    outputs = {subject.spelled(names)}",
-        f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in given)},",
+        f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in cotangents)},",
         f"primals = [{checked}]",
-        f"cotangents = [{', '.join(map(PYTHON.called, literals))}]",
+        f"cotangents = [{', '.join(PYTHON.called(each) for _, each in cotangents)}]",
         *statements.splitlines(),
         f"print({shown})",
     ]
@@ -197,13 +262,12 @@ def _index(subject: CheckedFunction, discrepancy: Discrepancy) -> str:
 def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
     given = subject.inputs[i]
     if given.array is None:
-        return subject.library.code(given.given) or f"leaves[{i}]"
+        return subject.library.code(given.given) or _given(subject, i)
     checked = i in subject.positions
     array = as_given(point[subject.positions.index(i)] if checked else given.array, given.kind)
-    otherwise = f"inputs[{i}]" if subject.is_flat else f"leaves[{i}]"
     tensor = calls.tensor(
         subject.engine.adapter,
-        array=Expression(_literal(array, otherwise)),
+        array=Expression(_literal(array, _given(subject, i))),
         scalar=Expression(repr(array.item()) if array.ndim == 0 else "None"),
         dtype=subject.library.dtype_code(given.kind),
         requires_grad=checked,
@@ -211,24 +275,39 @@ def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
     return PYTHON.called(tensor)
 
 
+def _given(subject: CheckedFunction, i: int) -> str:
+    """Return code for a leaf of the inputs of the check, or a parameter of its module."""
+    places = subject.arguments_tree.places
+    if i < len(places):
+        return f"inputs{places[i]}"
+    return f"dict(function.named_parameters())[{[*subject.parameters][i - len(places)]!r}]"
+
+
 def _literal(array: Array, otherwise: str) -> str:
-    """Return NumPy code for an array, or the name ``otherwise`` for a large one."""
+    """Return NumPy code for an array, or ``otherwise`` for a large one, unless all of its entries are the same."""
+    dtype = "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
     if array.size > PRINTED_ENTRIES:
-        return otherwise
+        same = bool(np.all(array == array.flat[0]))
+        return f"np.full({array.shape}, {array.flat[0].item()!r}{dtype})" if same else otherwise
     text = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
-    return f"np.array({text}{_dtype(array)})"
+    return f"np.array({text}{dtype})"
 
 
-def _dtype(array: Array) -> str:
-    """Return code for the dtype of an array, as the last argument of a call, unless NumPy takes it anyway."""
-    return "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
+def is_printed(seed: Array | None) -> bool:
+    """Return True if a program may contain a seed that was not drawn."""
+    return seed is None or seed.size <= PRINTED_ENTRIES or int(np.count_nonzero(seed)) <= 1
 
 
-def _seed_literal(seed: Array, kind: Kind) -> str:
-    """Return NumPy code for a seed: a row of the unit matrix if a single entry is not 0."""
+def _seed_literal(subject: CheckedFunction, seed: Array, kind: Kind) -> str:
+    """Return NumPy code for a seed: a row of the unit matrix if a single entry is not 0, or how it was drawn."""
     nonzero = np.flatnonzero(seed)
-    if seed.size <= SHORT_SEED or len(nonzero) != 1 or kind.is_complex:
-        return _literal(as_given(seed, kind), "seed")
-    weight = float(seed.flat[nonzero[0]])
-    factor = "" if weight == 1 else f"{weight!r} * "
-    return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{_dtype(seed)}).reshape({seed.shape})"
+    if len(nonzero) == 1 and seed.size > SHORT_SEED and not kind.is_complex:
+        weight = float(seed.flat[nonzero[0]])
+        factor = "" if weight == 1 else f"{weight!r} * "
+        dtype = "" if seed.dtype == np.float64 else f", dtype=np.{seed.dtype}"
+        return f"{factor}np.eye(1, {seed.size}, {nonzero[0]}{dtype}).reshape({seed.shape})"
+    for array, code in subject.drawn if seed.size > PRINTED_ENTRIES and not kind.is_complex else ():
+        for form, changed in CHANGED.items():
+            if np.array_equal(changed(array), seed):
+                return form.format(code)
+    return _literal(as_given(seed, kind), "seed")

@@ -10,11 +10,16 @@ import numpy as np
 
 from refgrad.checking import explanation
 from refgrad.checking.check import SEED_WIDTH, GradientCheck
-from refgrad.checking.libraries import SubjectError
-from refgrad.checking.libraries.trees import Array, half_digits
+from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries.trees import Array, Arrays, half_digits
 from refgrad.checking.report import GradientReport, unsupported
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, refuse_other_value
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.screening import random_signed
+from refgrad.oracles.slopes.directions import flattened
+from refgrad.scenario.formats import FORMATS
+
+Function = Callable[..., Any]
 
 BATCH = 3
 """Number of cotangents in a batch."""
@@ -39,6 +44,70 @@ def higher_orders(check: GradientCheck, report: GradientReport, order: int) -> G
         if report.outcome != "right":
             return report.introduced(f"in the gradient of order {each} as a function of inputs and cotangents, ")
     return report
+
+
+class FixedFunction(CheckedFunction):
+    """A function that is only known at its point."""
+
+    def at(self, point: Arrays) -> CheckedFunction:
+        """Refuse another point."""
+        del point
+        raise UnsupportedError("the solution of the equation is known at one point only")
+
+
+def of_equation(check: GradientCheck, report: GradientReport, equation: Function) -> GradientReport:
+    """Return the report that the gradient is the derivative of the program, or of the equation that it solves, or both.
+
+    If it is neither, return that on the equation.
+    """
+    solution, lost = implicit(check, equation)
+    tolerance = max(check.tolerance, lost)
+    second = explanation.report(GradientCheck(check.subject, check.choices, tolerance, check.method, solution))
+    derivatives = {"program": report.outcome, "equation": second.outcome}
+    chosen = report if report.outcome == "right" else second
+    return (
+        replace(chosen, derivatives=derivatives)
+        if chosen.outcome == "right"
+        else chosen.introduced(f"{report.outcome} as the derivative of the program, and as that of the equation ")
+    )
+
+
+def implicit(check: GradientCheck, equation: Function) -> tuple[CheckedFunction, float]:
+    """Return the solution y of F(y, x) = 0 as a function of x, and the relative error of its derivative.
+
+    By the implicit function theorem that is -A ∂F/∂x, where A is the inverse of ∂F/∂y. Here y is the output of the
+    program, also if the program stops before F is zero.
+    """
+    subject, library, pullback = check.subject, check.subject.library, check.pullback
+    inputs = subject.arguments_tree.build([x.given for x in subject.inputs[: len(subject.arguments_tree.leaves)]])
+    kinds = [replace(kind, strides=None) for kind in pullback.kinds]
+
+    def made(arrays: Sequence[Array], *, requires_grad: bool = False) -> list[Any]:
+        return [library.make(x, kind, requires_grad=requires_grad) for x, kind in zip(arrays, kinds, strict=True)]
+
+    tensors = made(pullback.outputs, requires_grad=True)
+    whole = CheckedFunction(subject.engine, equation, (*tensors, *inputs), None, subject.deadline)
+    whole.chance = subject.chance
+    inner = GradientCheck(whole, check.choices, 0.0, check.method)
+    seeds = [inner.single(k, i, 1.0) for k, residual in enumerate(inner.outputs) for i in range(residual.size)]
+    rows = np.array([flattened(tuple(inner.judge.truths(seed)[: len(kinds)])) for seed in seeds])
+    if rows.shape != (len(seeds), len(seeds)) or not np.linalg.cond(rows) < 1 / FORMATS[pullback.precision].unit:
+        raise UnsupportedError("the equation does not determine the outputs: it must have as many entries as they")
+    own, others = ([*np.cumsum([array.size for array in arrays])[:-1]] for arrays in (pullback.outputs, inner.outputs))
+    inverse = [made(np.split(block, own)) for block in np.split(np.linalg.inv(rows), others, 1)]
+    fixed, here = made(pullback.outputs), inner.pullback.tensors
+
+    def solution(*primals: Any) -> Any:
+        residuals = equation(*fixed, *primals)
+        residuals = residuals if isinstance(residuals, tuple | list) else (residuals,)
+        changes = [(now - before).reshape(-1) for now, before in zip(residuals, here, strict=True)]
+        steps = [sum(a[k] @ change for a, change in zip(inverse, changes, strict=True)) for k in range(len(fixed))]
+        return tuple(y - step.reshape(y.shape) for y, step in zip(fixed, steps, strict=True))
+
+    lost = ALLOWANCE * FORMATS[pullback.precision].unit * float(np.linalg.cond(rows))
+    result = FixedFunction(subject.engine, solution, inputs, None, subject.deadline)
+    result.chance = subject.chance
+    return result, lost
 
 
 def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFunction:

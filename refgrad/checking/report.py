@@ -75,6 +75,8 @@ class GradientReport:
     ``contexts`` names the contexts in which the gradient is that of the plain call. ``refused`` has a line for each
     call in a context that raised an exception since it is not supported.
 
+    ``derivatives`` has the outcomes for the derivatives of the ``program`` and of its ``equation``, if one was given.
+
     ``points`` is the number of inputs of a search at which the gradient was right, or that were tried until the
     smallest wrong ones were found. ``raised`` is the exception that ended the check, with its traceback: of the
     function, of its backward, or of the check itself. ``explain`` runs the function again to find the message; it is
@@ -96,6 +98,7 @@ class GradientReport:
     detectable: Mapping[str, float] = field(default_factory=dict, compare=False)
     allowed: bool = False
     points: int = 1
+    derivatives: Mapping[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
     contexts: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     raised: BaseException | None = field(default=None, compare=False, repr=False)
@@ -137,6 +140,7 @@ class GradientReport:
             lines.append(f"{alone}, in the rest only with others")
         least = self.detectable.items()
         lines += [f"errors above {100 * size:.2g} % in input {name} would have shown" for name, size in least]
+        lines += [f"{outcome} as the derivative of the {name}" for name, outcome in self.derivatives.items()]
         if self.reason:
             lines.append(f"not certified, because {self.reason}")
         if self.chance_to_miss:

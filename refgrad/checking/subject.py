@@ -96,6 +96,8 @@ class CheckedFunction:
         self.point: Arrays = tuple(self.inputs[i].array for i in self.positions)  # type: ignore[misc]
         self.kinds = tuple(self.inputs[i].kind for i in self.positions)
         self.copied = False
+        self.drawn: list[tuple[Array, str]] = []
+        """Seeds that were drawn, and code that draws them again."""
         self.programs: dict[Any, Any] = {}
         """The library's own programs of the function by the dtypes of the inputs, once they are needed."""
         self.chance = Chance(self.library, function, [x.given for x in self.inputs])
@@ -123,11 +125,6 @@ class CheckedFunction:
         other = copy(self)
         other.function = function
         return other
-
-    @property
-    def is_flat(self) -> bool:
-        """Return True if the leaves are the arguments themselves."""
-        return all(place.count("[") == 1 and "." not in place for place in self.tree.places)
 
     def spelled(self, names: Sequence[str]) -> str:
         """Return code for the call of the function, with names for the leaves."""

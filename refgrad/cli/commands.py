@@ -46,6 +46,13 @@ def accuracy(engines: tuple[str, ...], **options: Any) -> None:
 @click.option("--order", type=click.IntRange(1), default=1, show_default=True, help="Check so many derivatives.")
 @click.option("--forward", is_flag=True, help="Check forward mode, too.")
 @click.option("--batched", is_flag=True, help="Check gradients under vmap, too.")
+@click.option("--method", default="auto", metavar="auto|differences", help="Get the truth by finite differences only.")
+@click.option("--allow", multiple=True, metavar="CAUSE", help="Pass if the check is inconclusive for this cause.")
+@click.option("--contexts", multiple=True, default=["cheap"], metavar="NAME", help="Try cheap, all, none, or this one.")
+@click.option("--reference", metavar="MODULE:FUNCTION", help="Compare outputs and gradients with a slow function.")
+@click.option("--gradient", metavar="MODULE:FUNCTION", help="Check this gradient in place of the engine's backward.")
+@click.option("--equation", metavar="MODULE:FUNCTION", help="Accept the derivative of the equation that it solves.")
+@click.option("--accumulate", default="float32", metavar="DTYPE", help="Accept sums in this dtype.", show_default=True)
 @SEED
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object (specs/schema/check.schema.json).")
 def check(function: str, inputs: str, engine: str, *, as_json: bool, **options: Any) -> Status:
@@ -55,8 +62,10 @@ def check(function: str, inputs: str, engine: str, *, as_json: bool, **options: 
     standard error. FUNCTION may be a torch.autograd.Function. --inputs returns a tensor, a tuple of inputs, or a
     hypothesis strategy.
 
-    Exit status: 0 the gradient is right, 1 it is wrong, 2 wrong usage, or something cannot be imported, 3 the engine
-    could not be started, 4 the check is inconclusive.
+    --allow and --contexts may be repeated; the others are arguments of refgrad.check_gradients, too.
+
+    Exit status: 0 the gradient is right, or inconclusive for a cause that --allow names, 1 it is wrong, 2 wrong usage,
+    or something cannot be imported, 3 the engine could not be started, 4 the check is inconclusive.
     """
     from refgrad.cli.gradients import check_function
 

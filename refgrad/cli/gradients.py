@@ -29,6 +29,11 @@ from refgrad.cli.progress import doing
 from refgrad.native.process import ending_signals
 from refgrad.specification import installed_version
 
+DOCUMENTED = (
+    "outcome", "method", "reason", "cause", "entries", "allowed", "contexts", "refused", "detectable", "derivatives",
+)  # fmt: skip
+"""Fields of a report that are printed as JSON."""
+
 
 def check_function(name: str, inputs_name: str, engine: str, *, as_json: bool, **options: Any) -> Status:
     """Print the report on the gradient of a function, and return the status for its outcome.
@@ -42,21 +47,27 @@ def check_function(name: str, inputs_name: str, engine: str, *, as_json: bool, *
         stack.callback(ctypes.CDLL(None).fflush, None)
         stack.enter_context(redirect_stdout(sys.stderr))
         function, inputs = _loaded(name), _loaded(inputs_name)
+        options |= {each: _loaded(options[each]) for each in ("reference", "gradient", "equation") if options[each]}
+        named = [each for each in options["contexts"] if each != "none"]
+        options["contexts"] = named[0] if len(named) == 1 else named
         with _one_line_for(inputs_name):
             inputs = inputs() if callable(inputs) else inputs
         if isinstance(function, type):  # a torch.autograd.Function
             function = getattr(function, "apply", function)
         began = time.monotonic()
-        report = check_gradients(function, inputs, engine, raise_exception=False, **options)
+        try:
+            report = check_gradients(function, inputs, engine, raise_exception=False, **options)
+        except ValueError as error:  # a cause, a context or a dtype that is unknown
+            raise click.UsageError(str(error)) from error
         seconds = time.monotonic() - began
     if as_json:
-        document = {each: getattr(report, each) for each in ("outcome", "method", "reason", "cause", "entries")}
+        document = {each: getattr(report, each) for each in DOCUMENTED}
         names = ("input", "entry", "truth", "observed", "lower", "upper")
         wrong = report.discrepancy and {each: _plain(getattr(report.discrepancy, each)) for each in names}
         _print_json("check", name, engine=engine, **document, message=str(report), discrepancy=wrong, seconds=seconds)
     else:
         click.echo(str(report))
-    return {"right": Status.PASSED, "wrong": Status.FAILED, "inconclusive": Status.BROKEN}[report.outcome]
+    return Status.PASSED if report else Status.FAILED if report.outcome == "wrong" else Status.BROKEN
 
 
 def _plain(value: Any) -> Any:

@@ -120,10 +120,18 @@ PROGRAMS = {
     "due are [5.0, 3.0]\n"
     "after 2 backward calls: x.grad = [15.0, 9.0], y.grad = [15.0, 9.0], due are [10.0, 6.0]\n"
     "both share their memory: True\n",
+    "triton_interpreter_truncates_bfloat16.py": "by default: [1.0, -1.0, 1.0, 1.9921875]\n"
+    "by rtne:    [1.0, -1.0, 1.0, 1.9921875]\n"
+    "expected:   [1.0078125, -1.0078125, 1.0, 2.0]\n",
 }
 """What programs on tape engines print."""
 
-VERSIONS = {"mygrad": ("mygrad", "2.5.0"), "paddle": ("paddlepaddle", "3.3.1"), "pytorch": ("torch", "2.13.0")}
+VERSIONS = {
+    "mygrad": ("mygrad", "2.5.0"),
+    "paddle": ("paddlepaddle", "3.3.1"),
+    "pytorch": ("torch", "2.13.0"),
+    "triton": ("triton", "3.9.0"),
+}
 """By how the programs' names begin: the package, and the version that findings are about."""
 
 

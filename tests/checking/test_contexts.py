@@ -112,6 +112,33 @@ def norm_gradient(g: Any, x: Any) -> Any:
     return 2 * x * g.norm() * torch.sign(g) * (g.abs() / g.norm())
 
 
+def with_strides_of(tensor: Any, other: Any) -> Any:
+    """Return what a kernel reads that takes the strides of one tensor for those of another, if there is so much."""
+    held = tensor.untyped_storage().nbytes() // tensor.element_size() - tensor.storage_offset()
+    reach = 1 + sum((n - 1) * stride for n, stride in zip(tensor.shape, other.stride(), strict=True))
+    return torch.as_strided(tensor, tensor.shape, other.stride()) if held >= reach else tensor
+
+
+def linear(gradient: Rule) -> Rule:
+    """Return a layer with a bias, by a rule that takes the context, the cotangent, the input and the weight."""
+    return function_of(lambda x, w, b: x @ w + b, lambda ctx, g: gradient(ctx, g, *ctx.saved_tensors[:2]))
+
+
+def quantized(g: Any) -> Any:
+    """Return a cotangent that is scaled by its largest entry before it is multiplied, as for 8 bits."""
+    scale = g.abs().max()
+    return (g / scale) * scale
+
+
+def rows_of(g: Any) -> Any:
+    """Return the sum over rows of a kernel that steps from row to row by the number of columns."""
+    flat = torch.as_strided(g, (g.numel(),), (1,)) if g.stride(-1) == 1 else g.reshape(-1)
+    return flat.view(g.shape).sum(0)
+
+
+LAYER = (numbers(4, 3), numbers(3, 2, seed=1), numbers(2, seed=2))
+VOLUME = (numbers(2, 2, 3, 2, 2),)
+
 BUGS: dict[str, tuple[Rule, tuple[Any, ...], str]] = {
     "a kernel takes its cotangent for contiguous": (
         square(lambda _, g, x: as_bare_pointer(g) * 2 * x),
@@ -121,7 +148,7 @@ BUGS: dict[str, tuple[Rule, tuple[Any, ...], str]] = {
     "a kernel takes its input for contiguous": (
         square(lambda _, g, x: g * 2 * as_bare_pointer(x)),
         MATRIX,
-        "input 0 is transposed",
+        "input 0 is every second entry",
     ),
     "a kernel forgets the offset of its cotangent": (
         square(lambda _, g, x: from_start(g) * 2 * x),
@@ -189,7 +216,196 @@ BUGS: dict[str, tuple[Rule, tuple[Any, ...], str]] = {
         MATRIX,
         "hooks copy the saved tensors",
     ),
+    "a cotangent is read with the strides of the input": (
+        square(lambda _, g, x: with_strides_of(g, x) * 2 * x),
+        MATRIX,
+        "the cotangent of output 0 is every second entry",
+    ),
+    "rows of a cotangent are taken for dense": (
+        linear(lambda _, g, x, w: (g @ w.T, x.T @ g, rows_of(as_bare_pointer(g)))),
+        LAYER,
+        "the cotangent of output 0 is",
+    ),
+    "channels_last is read as channels first in the input": (
+        square(lambda _, g, x: 2 * g * (x.permute(0, 2, 3, 1).reshape(x.shape) if x.stride(1) == 1 else x)),
+        IMAGE,
+        "input 0 is in channels_last",
+    ),
+    "a volume is taken for contiguous": (
+        square(lambda _, g, x: 2 * x * as_bare_pointer(g)),
+        VOLUME,
+        "the cotangent of output 0 is",
+    ),
+    "the last stride of the input is taken for 1": (
+        square(lambda _, g, x: 2 * g * (x if x.stride(-1) == 1 else x.roll(1))),
+        (numbers(5),),
+        "every second entry",
+    ),
+    "a view of the input is taken": (
+        square(lambda _, g, x: (g.reshape(-1) * 2 * x.view(-1)).reshape(x.shape)),
+        MATRIX,
+        "the backward raised RuntimeError",
+    ),
+    "a packed tensor is read from its start": (
+        product(lambda _, g, a, b: (g * b, g * from_start(a))),
+        PAIR,
+        "input 0 is a part of a larger tensor",
+    ),
+    "no gradient for the weight if the bias is frozen": (
+        linear(lambda ctx, g, x, w: (g @ w.T, x.T @ g if ctx.needs_input_grad[2] else None, g.sum(0))),
+        LAYER,
+        "input 2 is constant: no gradient is required",
+    ),
+    "the flag of another input is read": (
+        linear(lambda ctx, g, x, w: (g @ w.T if ctx.needs_input_grad[1] else None, x.T @ g, g.sum(0))),
+        LAYER,
+        "input 1 is constant: no gradient is required",
+    ),
+    "gradients of constants are left out": (
+        function_of(
+            lambda a, b: a * b,
+            lambda ctx, g: (
+                (g * ctx.saved_tensors[1], g * ctx.saved_tensors[0])
+                if ctx.needs_input_grad[0]
+                else (g * ctx.saved_tensors[0], g * ctx.saved_tensors[1])
+            ),
+        ),
+        PAIR,
+        "input 1 is the only one that requires a gradient",
+    ),
+    "one tensor twice, found by its storage": (
+        product(
+            lambda _, g, a, b: (
+                (g * b, g * a)
+                if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr()
+                else (2 * g * b, g * a)
+            )
+        ),
+        PAIR,
+        "one tensor is given",
+    ),
+    "a cotangent is scaled to 8 bits": (square(lambda _, g, x: 2 * x * quantized(g)), MATRIX, "the cotangent is zero"),
+    "the first entry of a cotangent that is not 0": (
+        square(lambda _, g, x: 2 * x * g * (g.flatten()[g.flatten().nonzero()[0]] * 0 + 1)),
+        MATRIX,
+        "the cotangent is zero: the backward raised IndexError",
+    ),
+    "a cotangent that is undefined is added": (
+        multiples(lambda gs: sum(k * g for k, g in enumerate(gs, 1))),
+        MATRIX,
+        "no cotangent is defined: the backward raised TypeError",
+    ),
+    "the strides of the input are taken for those of its cotangent": (
+        square(lambda _, g, x: g * 2 * with_strides_of(x, g)),
+        MATRIX,
+        "transposed",
+    ),
 }
+
+BY_NAME: dict[str, tuple[Rule, tuple[Any, ...], str, str]] = {}
+
+
+def by_name(context: str, words: str, inputs: tuple[Any, ...] = MATRIX) -> Callable[[Rule], Rule]:
+    """Enter a function that is wrong in a context that is only tried by name."""
+
+    def enter(function: Rule) -> Rule:
+        BY_NAME[function.__name__] = function, inputs, context, words
+        return function
+
+    return enter
+
+
+@by_name("checkpoint", "use_reentrant=False")
+def saves_something_else_when_it_runs_again(x: Any) -> Any:
+    """Return the square by a rule that saves something else when its forward runs inside of a backward."""
+
+    class Counted(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x * (4 if torch._C._current_graph_task_id() >= 0 else 2))  # noqa: SLF001
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.saved_tensors[0]
+
+    return Counted.apply(x)
+
+
+@by_name("reentrant checkpoint", "use_reentrant=True")
+def saves_what_it_has_without_gradients(x: Any) -> Any:
+    """Return the square by a rule that remembers whether the first forward had gradients."""
+    scale = 2 if torch.is_grad_enabled() and not getattr(saves_what_it_has_without_gradients, "dry", False) else 4
+    saves_what_it_has_without_gradients.dry = not torch.is_grad_enabled()  # type: ignore[attr-defined]
+    return square(lambda _, g, x: scale * x * g)(x)
+
+
+@by_name("vmap", "vmap")
+def has_a_wrong_rule_for_batches(x: Any) -> Any:
+    """Return the square with a rule for batches that computes another gradient."""
+
+    class Batched(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            del output
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * g
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            del info
+            return x * x.detach(), in_dims[0]
+
+    return Batched.apply(x)
+
+
+@by_name("jvp", "forward mode is wrong")
+def has_a_wrong_tangent(x: Any) -> Any:
+    """Return the square with a tangent that lacks the factor of 2."""
+
+    class Forward(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            del output
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * g
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return ctx.saved_tensors[0] * tangent
+
+    return Forward.apply(x)
+
+
+@by_name("autocast", "autocast is on")
+def casts_in_the_forward_only(x: Any) -> Any:
+    """Return the square by a rule whose backward scales again where autocast is on in the forward."""
+    scale = 4 if torch.is_autocast_enabled("cpu") else 2
+    return square(lambda _, g, x: scale * x * g)(x)
+
+
+@by_name("compile", "it is compiled")
+def knows_when_it_is_compiled(x: Any) -> Any:
+    """Return the square by a path for compilers that lacks a factor."""
+    if torch.compiler.is_compiling():
+        return x * x.detach()
+    return x * x
+
 
 TWINS: dict[str, tuple[Rule, tuple[Any, ...]]] = {
     "square": (square(lambda _, g, x: g * 2 * x), MATRIX),
@@ -230,6 +446,19 @@ def test_a_wrong_backward_is_named_by_its_context(name: str) -> None:
     assert words in head
 
 
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_wrong_backward_is_named_by_its_context_if_that_is_tried(name: str) -> None:
+    function, inputs, context, words = BY_NAME[name]
+    assert check_gradients(function, inputs).outcome == "right"
+    report = check_gradients(function, inputs, contexts=context, raise_exception=False)
+    assert report.outcome == "wrong"
+    assert words in str(report).splitlines()[0]
+
+
+def test_there_are_thirty_bugs() -> None:
+    assert len(BUGS) + len(BY_NAME) >= 30
+
+
 @pytest.mark.parametrize("name", TWINS)
 def test_its_right_twin_passes(name: str) -> None:
     function, inputs = TWINS[name]
@@ -247,13 +476,13 @@ def test_the_program_in_the_message_prints_the_wrong_number(name: str) -> None:
     scope = {"function": function, "inputs": inputs, "print": printed.append}
     code = compile(program.replace("\n    ", "\n").strip(), "<program>", "exec")
     if "the backward raised" in head:
-        with pytest.raises((RuntimeError, AttributeError)):
+        with pytest.raises((RuntimeError, AttributeError, IndexError, TypeError)):
             exec(code, scope)
     else:
         exec(code, scope)
         number, why = head.split(") is ")[-1].split(",")[:2]
         if "no gradient arrives" in why:
-            assert printed == [[None]]
+            assert None in printed[0]
         else:
             assert float(printed[0]) == pytest.approx(float(number), nan_ok=True)
 
@@ -457,9 +686,8 @@ def test_a_device_that_fails_in_a_context_ends_the_check() -> None:
     report = check_gradients(Double.apply, torch.randn(3, 4, requires_grad=True), raise_exception=False)
     assert report.outcome == "inconclusive"
     assert report.message.startswith("the device failed when ")
-    assert report.message.endswith(
-        "and input 0 is transposed (its memory is not contiguous): CUDA error: misaligned address"
-    )
+    layout = "input 0 is every second entry of a larger tensor (its memory is not contiguous)"
+    assert report.message.endswith(f"and {layout}: CUDA error: misaligned address")
     assert calls.count(False) == 1
 
 

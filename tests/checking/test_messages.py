@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.messages import Sighting, _output_text, advice, program
+from refgrad.checking.messages import _output_text, advice, program
 from refgrad.checking.report import describe_inconclusive
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
@@ -41,7 +41,8 @@ def test_the_message_about_an_entry() -> None:
         "  backward gives:  1.0\n"
         "  the truth is:    2.0000000000000000 (certified)\n"
         "  it is off by:    1, a relative error of 5.0e-01, 1e+15 times what rounding explains\n"
-        "  what to do:      half as large: look for a use of the value whose gradient is overwritten or detached\n"
+        "  what to do:      every entry lacks a factor of 2: look for a use of the value whose gradient is "
+        "overwritten or detached\n"
         "  to see it:\n"
         "    import math\n"
         "    import autograd\n"
@@ -114,14 +115,14 @@ def test_the_message_about_what_is_wrong_beside_the_numbers(fault: str, told: st
     [
         ("ignores the seed", "the backward does not depend on the gradient that comes in: multiply by it"),
         ("squares the seed", "the backward multiplies twice by the gradient that comes in: do so once"),
-        ("sign flipped", "the sign is flipped"),
+        ("sign flipped", "wrong only at index 0 of axis 0, where the sign of each entry is flipped"),
         ("nothing arrives", "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"),
         ("not a number", "not a finite number: look for 0 * inf, 0 / 0, or a branch that is computed but not taken"),
         (
             "1e-9 too large",
-            "right in its leading digits only: look for float32 on the way back, or a formula that cancels",
+            "right in its leading digits only: look for float32, a rounded constant, or a formula that cancels",
         ),
-        ("0.09 % too large", "compare the backward rule with the derivative; it gives 1.0009 times what it should"),
+        ("0.09 % too large", "every entry is 1.0009 times what it should be"),
     ],
 )
 def test_the_message_says_what_to_do(fault: str, told: str) -> None:
@@ -131,8 +132,8 @@ def test_the_message_says_what_to_do(fault: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("observed", "truth", "told"),
     [
-        (2.0, 1.0, "twice too large: look for a term that is added twice"),
-        (0.5, 0.0, "nothing should arrive: look for a wrong index, mask or shape on the way back"),
+        (2.0, 1.0, "compare the backward rule with the derivative; it gives 2 times what it should"),
+        (0.5, 0.0, "compare the backward rule with the derivative"),
     ],
 )
 def test_advice_on_numbers(observed: float, truth: float, told: str) -> None:
@@ -178,13 +179,6 @@ def test_the_report_says_why_the_truth_is_not_certified() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("ratio", "told"), [(2 * (1 + 4e-7), "twice too large"), (2 * (1 + 6e-7), "compare the backward")]
-)
-def test_a_ratio_is_told_by_name_to_six_digits(ratio: float, told: str) -> None:
-    assert advice(Discrepancy("wrong", 0, (0,), 3 * ratio, 3.0, 3.0, "")).startswith(told)
-
-
 @pytest.mark.parametrize(("entries", "printed"), [(64, "x0 = np.array(["), (65, "x0 = inputs[0]")])
 def test_arrays_of_sixty_four_entries_are_printed(entries: int, printed: str) -> None:
     assert f"    {printed}" in message(FAULTS["half"], np.linspace(1, 2, entries))
@@ -201,6 +195,7 @@ def test_seeds_of_twelve_entries_are_printed_in_full(entries: int, seed: str) ->
         ((None, np.array(2.0)), "1"),
         ((np.zeros(2), np.array([0.0, 1.0])), "1, entry (1,)"),
         ((np.zeros(2), np.array([2.0, 1.0])), "1, all entries weighted by a random seed"),
+        ((None, np.full(3, 2.0)), "1, all entries weighted by 2"),
         ((np.ones(1), None, np.ones(2)), "0, 2, all entries weighted by random seeds"),
         ((None, np.zeros((0, 3))), "1, which has no entries"),
     ],
@@ -211,9 +206,17 @@ def test_the_outputs_that_take_part_are_told(seeds: tuple[Any, ...], told: str) 
 
 def test_the_program_goes_backward_from_an_output_whose_seed_is_not_all_zeros() -> None:
     subject = CheckedFunction(start(find_adapter("refgrad")), lambda x: (x, x, x), [np.array(1.5)])
-    wrong = Discrepancy("wrong", 0, (), 2.0, 1.0, 1.0, "1.0")
-    lines = program(subject, Sighting(wrong, (None, np.array(0.0), np.array(1.0)), (np.array(1.5),)))
-    assert [line.partition(".backward(")[0] for line in lines if ".backward(" in line] == ["outputs[2]"]
+    text = program(subject, (None, np.array(0.0), np.array(1.0)), (np.array(1.5),), 0, "{}")
+    assert re.findall(r"(\S+)\.backward\(", text) == ["outputs[2]"]
+
+
+def test_the_program_goes_backward_from_all_outputs_that_take_part() -> None:
+    subject = CheckedFunction(start(find_adapter("refgrad")), lambda x: (x, x, x), [np.array(1.5)])
+    text = program(subject, (np.array(2.0), None, np.array(1.0)), (np.array(1.5),), 0, "{}")
+    assert re.findall(r"(\S+)\.backward\(.*retain_graph=(\w+)", text) == [
+        ("outputs[0]", "True"),
+        ("outputs[2]", "False"),
+    ]
 
 
 def test_a_gradient_of_an_output_without_entries_is_told_too() -> None:

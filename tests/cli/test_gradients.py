@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shlex
@@ -11,14 +12,18 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
+from refgrad import check_gradients
 from refgrad.checking.injection import FAULTS, KINDS
 from refgrad.checking.report import CAUSES
-from refgrad.specification import shipped_path
+from refgrad.cli.commands import check as check_command
+from refgrad.specification import installed_version, shipped_path
 from tests.cli.conftest import Finished, Terminal
 
 FUNCTIONS = """
 import os
 import sys
+
+import numpy as np
 
 import refgrad.engine as me
 
@@ -37,6 +42,14 @@ def raises(x, y):
     raise ValueError("no")
 
 
+def gradient(g, x, y):
+    return g.numpy() * np.exp(x.numpy()) * y.numpy(), g.numpy() * np.exp(x.numpy())
+
+
+def equation(z, x, y):
+    return z - me.exp(x) * y
+
+
 class Functions:
     right = right
 
@@ -50,6 +63,25 @@ given = inputs()
 
 def no_inputs():
     return 1 / 0
+"""
+
+SQUARES = """
+import torch
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, cotangent):
+        return 2 * ctx.saved_tensors[0] * cotangent
+
+
+def inputs():
+    return torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
 """
 
 LAYER = """
@@ -125,6 +157,94 @@ def test_machines_get_json_and_nothing_else_on_standard_output(functions: Termin
     assert document["message"].startswith("the gradient with respect to input 1")
     document = valid("check", check(functions, "functions:raises", "--json").output)
     assert (document["outcome"], document["cause"]) == ("inconclusive", "raises")
+
+
+def test_the_options_are_those_of_the_function() -> None:
+    parameters = set(inspect.signature(check_gradients).parameters) - {"function", "raise_exception", "strict"}
+    assert {option.name for option in check_command.params} - {"function", "as_json"} == parameters
+
+
+def test_the_json_of_a_wrong_gradient(functions: Terminal) -> None:
+    document = valid("check", check(functions, "functions:wrong", "--json").output)
+    message = document.pop("message")
+    assert message.startswith(
+        "the gradient with respect to input 1, entry (0,) is wrong\n  output:          0, entry (0,)\n"
+    )
+    assert document.pop("seconds") >= 0
+    assert document.pop("version") == installed_version()
+    assert document == {
+        "schema": "refgrad/check/1",
+        "function": "functions:wrong",
+        "engine": "refgrad",
+        "outcome": "wrong",
+        "method": "certified",
+        "reason": "",
+        "cause": "",
+        "entries": 4,
+        "allowed": False,
+        "contexts": [],
+        "refused": [],
+        "detectable": {},
+        "derivatives": {},
+        "discrepancy": {
+            "input": 1,
+            "entry": [0],
+            "truth": "1.5000000000000000",
+            "observed": 1.0,
+            "lower": 1.5,
+            "upper": 1.5,
+        },
+    }
+
+
+def test_a_solver_is_held_against_its_equation(functions: Terminal) -> None:
+    options = ["--equation", "functions:equation", "--json"]
+    document = valid("check", check(functions, "functions:right", *options).output)
+    assert document["derivatives"] == {"program": "right", "equation": "right"}
+
+
+def test_a_cause_that_is_allowed_is_status_0(functions: Terminal) -> None:
+    done = check(functions, "functions:raises", "--allow", "raises", "--json")
+    document = valid("check", done.output)
+    assert (done.status, document["outcome"], document["allowed"]) == (0, "inconclusive", True)
+
+
+def test_a_reference_and_a_gradient_are_loaded(functions: Terminal) -> None:
+    assert check(functions, "functions:right", "--reference", "functions:Functions.right").status == 0
+    done = check(functions, "functions:right", "--reference", "functions:wrong")
+    assert (done.status, done.output.partition(" is ")[0]) == (1, "output 0, entry (1,)")
+    assert check(functions, "functions:right", "--gradient", "functions:gradient").status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--allow", "kinks"], "allow has ['kinks'], but causes are "),
+        (["--contexts", "layouts"], "contexts has ['layouts'], but contexts are "),
+        (["--accumulate", "float31"], "accumulate is 'float31', but it may be "),
+        (["--reference", "functions:slow"], "functions:slow: AttributeError: "),
+    ],
+)
+def test_a_wrong_option_is_status_2(functions: Terminal, options: list[str], message: str) -> None:
+    done = check(functions, "functions:right", *options)
+    assert (done.status, done.output) == (2, "")
+    assert message in done.errors
+
+
+@pytest.mark.engines
+def test_contexts_are_chosen_by_name(functions: Terminal) -> None:
+    pytest.importorskip("torch", reason="needs refgrad[torch]")
+    (functions.folder / "squares.py").write_text(SQUARES)
+    for names, contexts in (
+        (["cheap"], None),
+        (["accumulation", "zero cotangents"], ["accumulation", "zero cotangents"]),
+        (["none"], []),
+    ):
+        words = [word for name in names for word in ("--contexts", name)]
+        options = ("--inputs", "squares:inputs", "--json", *words)
+        document = valid("check", functions.invoke("check", "squares:Square", *options).stdout)
+        assert document["outcome"] == "right"
+        assert document["contexts"] == contexts or (contexts is None and len(document["contexts"]) > 3)
 
 
 @pytest.mark.parametrize(

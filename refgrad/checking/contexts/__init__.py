@@ -46,6 +46,9 @@ class Layout:
 SUBSETS = "subsets"
 """Group of variants that are each merged with those of the offset layout."""
 
+CROSSED: Mapping[str, str] = MappingProxyType({"transposed": "stepped", "stepped": "transposed"})
+"""Groups of the layouts of inputs, so that an input and a cotangent in one call have different strides."""
+
 INPUT, COTANGENT = "input{s}", "the cotangent{s} of output{s}"
 
 
@@ -93,7 +96,7 @@ def input_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
             return _with_equal_rows(plain, numbers, where, layout)
         code = {n: layout.code.format(x=f"primals[{n}].detach()", shape=plain.shapes[n]) for n in numbers}
         lines = [f"primals[{n}] = {each}.requires_grad_()\n" for n, each in code.items()]
-        return Variant(where=where, setup="".join(lines), group=layout.group)
+        return Variant(where=where, setup="".join(lines), group=CROSSED.get(layout.group, layout.group))
 
     return _in_layouts(plain.shapes, (each for each in table.layouts if each.equal != "entries"), make)
 

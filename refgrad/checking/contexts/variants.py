@@ -15,7 +15,7 @@ import numpy as np
 
 from refgrad.checking.check import STRETCH, Fault, GradientCheck
 from refgrad.checking.libraries import SubjectError, UnsupportedError
-from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, furthest, half_digits, near
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, furthest_of, half_digits, near
 from refgrad.checking.messages import context_program, given_seeds
 from refgrad.checking.modes import first_line, only_checked
 from refgrad.checking.subject import Seeds, SideEffectError, same_bits
@@ -291,9 +291,7 @@ class PlainCall:
         self, variant: Variant, missing: Sequence[bool], results: Sequence[Array], expected: Sequence[Array]
     ) -> Mismatch:
         """Return the mismatch with the entry that is the furthest from the expected one."""
-        distances = list(map(furthest, results, expected))
-        n = max(range(len(distances)), key=lambda n: distances[n][0])
-        index = distances[n][1]
+        n, index, _ = furthest_of(results, expected)
         observed, right = float(results[n][index]), float(expected[n][index])
         discrepancy = Discrepancy("wrong", self.subject.positions[n], index, observed, right, right, repr(right))
         where = f"input {self.names[n]}{f', entry {index}' * bool(index)}"

@@ -187,3 +187,10 @@ def furthest(value: Array, expected: Array) -> tuple[float, tuple[int, ...]]:
     differences[~np.isfinite(differences)] = np.inf
     index = np.unravel_index(int(np.argmax(differences)), differences.shape)
     return float(differences[index]), tuple(map(int, index))
+
+
+def furthest_of(values: Sequence[Array], expected: Sequence[Array]) -> tuple[int, tuple[int, ...], float]:
+    """Return the number and the index of the entry that differs most among several arrays, and its difference."""
+    distances = list(map(furthest, values, expected))
+    n = max(range(len(distances)), key=lambda n: distances[n][0])
+    return n, distances[n][1], distances[n][0]

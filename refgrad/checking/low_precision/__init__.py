@@ -14,7 +14,7 @@ import math
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import itemgetter
 from typing import Any, Final, Protocol
@@ -33,6 +33,7 @@ from refgrad.checking.low_precision.statistics import (
     noise,
     normal_quantile,
 )
+from refgrad.checking.messages import CONSTANT, WrongEntries, spelled
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import Trace
 from refgrad.checking.tracing.recorder import Given
@@ -47,9 +48,9 @@ ROUNDED: Final = frozenset({"sum", "mean", "prod", "matmul", "add_at"})
 """Structural operators whose results are rounded; the others move entries."""
 
 
-Comparison = tuple[str, str, Mapping[str, float], int]
-"""Result of a comparison: the outcome and a message, which are empty if rounding explains all errors; the smallest
-detectable error of scale of each input; and the number of cotangents under which the truth is known."""
+Result = tuple[str, WrongEntries | None, Mapping[str, float], int]
+"""Result of a comparison: the outcome and what is wrong, unless rounding explains all errors; the smallest detectable
+error of scale of each input; and the number of cotangents under which the truth is known."""
 
 
 class ComparedCheck(Protocol):
@@ -65,10 +66,10 @@ class ComparedCheck(Protocol):
         """Return the gradients of a new run."""
 
 
-def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
+def compare(check: ComparedCheck, judge: CertifiedJudge) -> Result:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
-    found: list[tuple[Contrast, str]] = []
-    beyond: list[tuple[float, str]] = []
+    found: list[tuple[Contrast, InputErrors]] = []
+    beyond: list[tuple[float, WrongEntries]] = []
     count = 0
     dense = check.seeds[0]
     for seeds, simulated in cotangents(dense) if any(seed is not None and seed.size for seed in dense) else ():
@@ -78,22 +79,24 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Comparison:
             break
         count += bool(data)
         for name, each in data.items():
-            beyond.append(_of_entries(name, each))
+            part = InputErrors(check, seeds, name, each)
+            size, text, worst_entry = _of_entries(name, each)
+            beyond.append((size, part.wrong_entries(text, worst_entry)))
             if simulated:
-                found += [(contrast, name) for contrast in contrasts(each, regressors(check, seeds, each))]
-    whole = [(each, name) for each, name in found if each.regressor == "scale" and not each.index]
+                found += [(contrast, part) for contrast in contrasts(each, part.regressors)]
+    whole = [(each, part.name) for each, part in found if each.regressor == "scale" and not each.index]
     least = dict(sorted(((name, each.detectable(len(found))) for each, name in whole), key=itemgetter(1), reverse=True))
     for outcome, limit, share in (
         ("wrong", Contrast.wrong_above, NUMBERS.entry_gap),
         ("inconclusive", Contrast.limit, 1),
     ):
         worst = first_finding([contrast for contrast, _ in found], limit)
-        messages = [_of_contrast(name, worst, len(found)) for contrast, name in found if contrast is worst]
-        messages += [text for size, text in beyond if size > share]
-        if messages:
+        results = [part.of_contrast(worst, len(found)) for contrast, part in found if contrast is worst]
+        results += [comparison for size, comparison in beyond if size > share]
+        if results:
             doubt = ": too little beyond it to be called wrong" if outcome == "inconclusive" else ""
-            return outcome, f"{messages[0]}{doubt}", least, count
-    return "", "", least, count
+            return outcome, replace(results[0], text=f"{results[0].text}{doubt}"), least, count
+    return "", None, least, count
 
 
 def cotangents(dense: Seeds) -> Iterator[tuple[Seeds, bool]]:
@@ -306,33 +309,58 @@ def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
     return [library.read_gradient(gradient).astype(np.float64) for gradient in found]
 
 
-def regressors(check: ComparedCheck, seeds: Seeds, data: Errors) -> dict[str, Array]:
-    """Return what a missing term may be a multiple of: a constant, and inputs, outputs and cotangents of the shape."""
-    subject, named = check.subject, dict[str, Array | None]({"": np.ones(data.truth.shape)})
-    named |= {f"input {name}": array for name, array in zip(subject.names, subject.point, strict=True)}
-    for stem, others in (("output", check.outputs), ("the cotangent of output", seeds)):
+def regressors(subject: CheckedFunction, outputs: Arrays, seeds: Seeds, shape: tuple[int, ...]) -> dict[str, Array]:
+    """Return what a missing term may be a multiple of: inputs, outputs and cotangents of a shape, by their names."""
+    named: dict[str, Array | None] = {f"input {x}": y for x, y in zip(subject.names, subject.point, strict=True)}
+    for stem, others in (("output", outputs), ("the cotangent of output", seeds)):
         named |= {f"{stem} {k}": array for k, array in enumerate(others)}
-    return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == data.truth.shape}
+    return {name: x.astype(np.float64) for name, x in named.items() if x is not None and x.shape == shape}
 
 
-def _of_entries(name: str, data: Errors) -> tuple[float, str]:
-    """Return how many times as large as rounding explains the errors of entries are, with a message."""
+def _of_entries(name: str, data: Errors) -> tuple[float, str, tuple[int, ...]]:
+    """Return how many times as large as rounding explains the errors are, a message, and the entry with the largest."""
     size, ratios = noise(data)
     ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
-    if ratios.size and ratios.max() > 1:
-        worst = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
+    worst = tuple(map(int, np.unravel_index(int(np.argmax(ratios)), ratios.shape))) if ratios.size else ()
+    if ratios.size and ratios[worst] > 1:
         values = f"{data.observed[worst]:.6g}, but the truth is {data.truth[worst]:.6g}"
-        text = f"the gradient of input {name}, entry {tuple(map(int, worst))}, is {values}, more than rounding explains"
-        return float(ratios[worst]), text
+        text = f"the gradient of input {name}, entry {worst}, is {values}, more than rounding explains"
+        return float(ratios[worst]), text, worst
     text = f"the gradient of input {name} has errors that are {size:.0f} times as large as rounding explains"
-    return size / NUMBERS.noise, text
+    return size / NUMBERS.noise, text, worst
 
 
-def _of_contrast(name: str, worst: Contrast, count: int) -> str:
-    """Return the message about a contrast among so many."""
-    where = f" in group {worst.index} along the axes {worst.axes}" if worst.index else ""
-    who, explained = f"the gradient of input {name} is", worst.limit(count)
-    if worst.regressor == "scale":
-        return f"{who} {1 + worst.slope:.4g} times the true one{where} ({explained:.2%} is explained by rounding)"
-    what = f"{worst.regressor} times {worst.slope:.3g}" if worst.regressor else f"the constant {worst.slope:.3g}"
-    return f"{who} off by {what}{where} (rounding explains {explained:.2g})"
+@dataclass(frozen=True, slots=True, eq=False)
+class InputErrors:
+    """The errors of the gradient of one input under some cotangents."""
+
+    check: ComparedCheck
+    seeds: Seeds
+    name: str
+    data: Errors
+
+    @property
+    def regressors(self) -> dict[str, Array]:
+        """What a missing term may be a multiple of."""
+        shape = self.data.truth.shape
+        return {CONSTANT: np.ones(shape), **regressors(self.check.subject, self.check.outputs, self.seeds, shape)}
+
+    def wrong_entries(self, text: str, entries: tuple[int | slice, ...], regressor: str = "") -> WrongEntries:
+        """Return what is wrong with some entries: one, or all that an error of scale or of a term is summed over."""
+        number, gradients = self.check.subject.names.index(self.name), (self.data.observed, self.data.truth)
+        array = self.regressors[regressor] if regressor else None
+        return WrongEntries(text, self.seeds, number, entries, gradients, regressor, array)
+
+    def of_contrast(self, worst: Contrast, count: int) -> WrongEntries:
+        """Return what is wrong by a contrast among so many."""
+        rest = iter(worst.index)
+        axes = range(self.data.truth.ndim)
+        entries = tuple(slice(None) if axis in worst.axes or not worst.index else next(rest) for axis in axes)
+        who = f"the gradient of input {self.name}" + f", entries [{spelled(entries)}]," * bool(worst.index)
+        explained = worst.limit(count)
+        if worst.regressor == "scale":
+            text = f"{who} is {1 + worst.slope:.4g} times the true one ({explained:.2%} is explained by rounding)"
+            return self.wrong_entries(text, entries)
+        what = f"{worst.slope:.3g}" + f" * {worst.regressor}" * (worst.regressor != CONSTANT)
+        text = f"{who} is the true one plus {what} (rounding explains {explained:.2g})"
+        return self.wrong_entries(text, entries, worst.regressor)

@@ -172,7 +172,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         excess = math.sqrt(max(0.0, residual**2 - typical**2)) / special.ndtri(3 / 4)
         hidden = max(excess, NUMBERS.hidden if data.seen else 0.0)
         spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
-        apart = np.divide(equal, independent, out=np.sqrt(counts), where=independent > 0)
+        apart = np.divide(equal, independent, out=np.asarray(np.sqrt(counts)), where=independent > 0)
         entries = np.clip(np.square(apart), 1, np.maximum(counts, 1))
         common = 2.0 if ratio > NUMBERS.unseen[data.seen] else single()
         common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def test_an_error_barely_beyond_rounding_is_inconclusive() -> None:
     report = outcome(KERNELS["GeGLU"], Choices("low", "low", fault="x 1.01"), torch.bfloat16, 2)
     assert (report.outcome, report.cause) == ("inconclusive", "noise")
     assert "the gradient of input 0 is 1.0" in str(report)
-    assert str(report).endswith("is explained by rounding): too little beyond it to be called wrong")
+    assert str(report).splitlines()[0].endswith("is explained by rounding): too little beyond it to be called wrong")
 
 
 @pytest.mark.parametrize(("name", "dtype"), cases(QUICK))
@@ -76,7 +77,7 @@ def test_the_message_names_the_factor() -> None:
     report = outcome(KERNELS["SwiGLU"], Choices(fault="x 1.1"), DTYPES[0], 0)
     assert report.outcome == "wrong"
     assert str(report).startswith("the gradient of input 0 is 1.1 times the true one (0.")
-    assert str(report).endswith("% is explained by rounding)")
+    assert str(report).splitlines()[0].endswith("% is explained by rounding)")
 
 
 def test_the_report_of_a_right_kernel_has_the_smallest_error_that_would_have_shown() -> None:
@@ -132,4 +133,4 @@ def test_a_message_has_the_number_of_an_input_among_all_inputs() -> None:
     generator = torch.Generator().manual_seed(0)
     x, y = (torch.randn(16, 16, generator=generator).to(torch.bfloat16).requires_grad_() for _ in range(2))
     report = check_gradients(Product.apply, (torch.arange(16), x, y), raise_exception=False, contexts=())
-    assert "the gradient of input 1 is off by input 2 times" in str(report)
+    assert re.match(r"the gradient of input 1 is the true one plus \S+ \* input 2 ", str(report))

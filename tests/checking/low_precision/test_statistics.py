@@ -137,7 +137,7 @@ def test_errors_may_be_eight_scales_large_and_one_six_times_as_large(
 ) -> None:
     data = simulated(0, (4, 32), shared="none")
     monkeypatch.setattr(low_precision, "noise", lambda _: (size, np.full(data.truth.shape, ratio)))
-    share, text = _of_entries("x", data)
+    share, text, _ = _of_entries("x", data)
     assert text.endswith(message)
     assert (share > 1) is bool(message)
 
@@ -222,3 +222,10 @@ def test_groups_are_all_entries_and_lines_and_slices(shape: tuple[int, ...], exp
     assert groupings(shape) == expected
     assert len(groupings((2, 3, 4))) == 7
     assert math.prod(shape) >= 1
+
+
+def test_a_single_number_has_a_slope() -> None:
+    errors = 0.001 * np.random.default_rng(0).normal(size=RUNS)
+    data = Errors(np.array(1.01), np.array(1.0), np.array(0.001), errors, (), BRAIN)
+    (contrast,) = contrasts(data, {})
+    assert contrast.slope == pytest.approx(0.01)
