@@ -40,6 +40,9 @@ ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType({
     "bool": ElementType("?", tokens.read_boolean, tokens.write_boolean),
 })
 
+FLOATING: Final = FORMATS.keys() & ELEMENT_TYPES.keys()
+"""Floating dtypes of constants."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

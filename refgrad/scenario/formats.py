@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +34,17 @@ class Format:
         """Unit roundoff: the largest relative error of rounding a number to nearest."""
         return 2.0**-self.bits
 
+    @property
+    def narrow(self) -> bool:
+        """True for a format of at most 16 bits in memory."""
+        return self.bits <= 11  # noqa: PLR2004 (those of float16)
+
+    @property
+    def bits_of_largest(self) -> int:
+        """The largest number as an integer with the bits that it has in memory."""
+        mantissa, exponent = math.frexp(self.largest)
+        return int((exponent - math.frexp(self.smallest_normal)[1] + 2 * mantissa) * 2 ** (self.bits - 1))
+
 
 def _format(dtype: str, missing: int = 0, *, flushed: bool = True) -> Format:
     """Return the format of a dtype of NumPy without its last ``missing`` bits."""
@@ -48,8 +60,12 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType({
     "float32": _format("float32"),
     "float16": _format("float16", flushed=False),
     "bfloat16": _format("float32", 16),
+    "float8_e4m3fn": Format(4, 448.0, 2.0**-6, 2.0**-9, 2.0**-9),
+    "float8_e5m2": Format(3, 57344.0, 2.0**-14, 2.0**-16, 2.0**-16),
 })
-"""IEEE 754 binary64, binary32 and binary16, and bfloat16: binary32 without the last 16 bits.
+"""IEEE 754 binary64, binary32 and binary16, bfloat16 (binary32 without the last 16 bits), and two formats of 8 bits.
+
+The latter are those of Micikevicius et al., FP8 formats for deep learning (2022). No scenario has them.
 
 Results of float16 are float32 rounded once more, on processors and in software, so they lose bits but are not flushed.
 """
@@ -97,5 +113,5 @@ def rounded(numbers: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
 
 @cache
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """Return the NumPy dtype that holds all numbers of a dtype: its own, or float32 for bfloat16, which NumPy lacks."""
-    return np.dtype("float32" if dtype == "bfloat16" else dtype)
+    """Return the NumPy dtype that holds all numbers of a dtype: its own, or float32 if NumPy lacks it, as bfloat16."""
+    return np.dtype(dtype if hasattr(np, dtype) else "float32")

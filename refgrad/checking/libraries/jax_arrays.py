@@ -10,6 +10,7 @@ import numpy as np
 from refgrad.checking.libraries.library import Function, TensorLibrary
 from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
+from refgrad.scenario.formats import FORMATS
 
 
 class JaxArrays(TensorLibrary):
@@ -30,9 +31,10 @@ class JaxArrays(TensorLibrary):
         return Kind((tensor if isinstance(tensor, self.arrays) else np.asarray(tensor)).dtype.name)
 
     def values(self, tensor: Any) -> Array:
-        """Return the values; those of bfloat16 and float16 in float32."""
+        """Return the values; those of at most 16 bits in float32."""
         array = np.asarray(tensor)
-        return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
+        form = FORMATS.get(array.dtype.name)
+        return array.astype(np.float32) if form and form.narrow else array
 
     def code(self, value: Any) -> str:
         """Return code for an object; a key of random numbers is supported, too."""

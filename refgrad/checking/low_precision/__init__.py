@@ -252,7 +252,7 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
         ways = {size: range(min(NUMBERS.combinations, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
-        return errors, seen, [(few[only], changes(each, 0.5 / NUMBERS.step)) for only, each in alone.items()]
+        return errors, seen, [(few[only], changes(each, 0.5 / each[0].step)) for only, each in alone.items()]
     except TimeoutError:
         raise
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
@@ -261,11 +261,11 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
 
 @dataclass(eq=False)
 class Rerounding:
-    """Moves the 16-bit results of one run by units in the last place, all but a few of them.
+    """Moves the results of one run that have at most 16 bits by units in the last place, all but a few of them.
 
-    Results with equal digits move alike, since equal numbers are rounded alike. With ``only`` the one result with this
-    number moves, in the combination ``way`` of directions; the others do not. ``sizes`` are the numbers of entries of
-    the results, of which so many belong to the ``forward``.
+    Results with equal digits move alike, since equal numbers are rounded alike; in 8 bits those of equal operands. With
+    ``only`` the one result with this number moves, by ``step`` units, in the combination ``way`` of directions; the
+    others do not. ``sizes`` are the numbers of entries of the results, of which so many belong to the ``forward``.
     """
 
     choices: np.random.Generator
@@ -274,20 +274,26 @@ class Rerounding:
     way: int = 0
     sizes: list[int] = field(default_factory=list)
     forward: int = 0
+    step: int = 1
 
-    def __call__(self, dtype: str, bits: Array) -> None:
+    def __call__(self, dtype: str, bits: Array, operand: Array) -> None:
         """Move the entries of a result that are neither zero nor close to the ends of the range."""
-        position, digits, step = len(self.sizes), FORMATS[dtype].bits - 1, NUMBERS.step
+        position, form = len(self.sizes), FORMATS[dtype]
         self.sizes.append(bits.size)
         if position == self.only:
-            steps = step * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
+            self.step = NUMBERS.step if bits.itemsize > 1 else 1
+            steps = self.step * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
         elif self.only >= 0 or position in self.few:
             return
         else:
-            steps = np.where(self.choices.random(2**digits) < 1 / 2, -1, 1)[bits & (2**digits - 1)]
-        magnitude, end = bits & 0x7FFF, 0x7FFF >> digits << digits
-        size = np.abs(steps)
-        bits += np.where((magnitude > size) & (magnitude < end - size), steps, 0).astype(np.int16)
+            count = 2 ** (form.bits - 1)
+            keys = bits & (count - 1)
+            if bits.itemsize == 1:
+                values, inverse = np.unique(np.abs(np.frexp(operand)[0]), return_inverse=True)
+                count, keys = values.size, inverse.reshape(bits.shape)
+            steps = np.where(self.choices.random(count) < 1 / 2, -1, 1)[keys]
+        magnitude, size = bits & np.iinfo(bits.dtype).max, np.abs(steps)
+        bits += np.where((magnitude > size) & (magnitude <= form.bits_of_largest - size), steps, 0).astype(bits.dtype)
 
 
 def walsh(positions: Array, number: int) -> Array:

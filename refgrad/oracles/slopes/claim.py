@@ -376,7 +376,7 @@ class ClaimedGradient:
         if first.entry is not None:
             return first
         wrong = self.narrowed(direction.vector, jitter, first)
-        if judge.form.bits > directions.HALVES:
+        if not judge.form.narrow:
             return wrong or first
         return None if wrong is first and first.error <= self.rounded(direction) else wrong
 

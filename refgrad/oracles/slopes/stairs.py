@@ -22,7 +22,7 @@ import numpy as np
 from refgrad.documents import parsed_toml
 from refgrad.oracles.judgement import Discrepancy, vague_above
 from refgrad.oracles.slopes.curves import Booleans, Floats, Positions
-from refgrad.oracles.slopes.directions import DIRECTIONS, HALVES, Directions, Seeds, halved
+from refgrad.oracles.slopes.directions import DIRECTIONS, Directions, Seeds, halved
 from refgrad.scenario.formats import FLOAT64, FORMATS, least_precise
 from refgrad.specification import shipped_path
 
@@ -184,7 +184,7 @@ class StaircaseClaim:
 
     def slope(self, vector: Floats) -> tuple[float, float, Booleans]:
         """Return the slope of the weighted sum along a direction, its error, and a mask of the outputs that move."""
-        count = NUMBERS.pairs if self.form.bits <= HALVES else NUMBERS.pairs // 2
+        count = NUMBERS.pairs if self.form.narrow else NUMBERS.pairs // 2
         count *= 2 if np.count_nonzero(vector) > 1 else 1
         octaves = np.repeat(np.arange(NUMBERS.octaves) + self.form.bits // NUMBERS.divisor, count)
         distances = self.random.uniform(0.5, 1, octaves.size) / 2.0**octaves
