@@ -40,7 +40,7 @@ ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType({
     "bool": ElementType("?", tokens.read_boolean, tokens.write_boolean),
 })
 
-FLOATING: Final = FORMATS.keys() & ELEMENT_TYPES.keys()
+FLOATING: Final = tuple(dtype for dtype in FORMATS if dtype in ELEMENT_TYPES)
 """Floating dtypes of constants."""
 
 

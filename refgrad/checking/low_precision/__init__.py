@@ -116,6 +116,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
     Raises TimeoutError if the time is used up.
     """
     trace, choices, subject = judge.trace, check.choices, check.subject
+    unit = FORMATS[trace.dtype].unit
     contributions = judge.seeded(seeds)
     true_gradients = truth(trace, contributions, choices)
     if true_gradients is None:
@@ -131,7 +132,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
     many = runs if simulated else NUMBERS.draws
     errors, seen, shared = ([], False, []) if zero else simulation(check, seeds, many, shared=simulated)
     count = runs if simulated and not errors else NUMBERS.draws
-    rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
+    rounded = [drawn(unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
     largest = max(array.size for array in trace.values.values())
     result = {}
@@ -141,7 +142,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
         result[subject.names[k]] = Errors(
-            observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen
+            observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, unit, seen
         )
     return result
 
@@ -190,7 +191,10 @@ def reverse_gradients(
     system: Any = Tensors(trace, unit, choices)
     with np.errstate(all="ignore"):
         values: Mapping[str, Any] = trace.evaluated(system)
-        terms = [(values[name] * np.asarray(seed, np.float64)).sum() for name, seed in contributions]
+        weights = [np.asarray(seed, np.float64) for _, seed in contributions]
+        if choices is not None and unit > FORMATS["bfloat16"].unit:  # cotangents are rounded to 8 bits, too
+            weights = [weight * (1 + unit * choices.uniform(-1.0, 1.0, weight.shape)) for weight in weights]
+        terms = [(values[name] * weight).sum() for (name, _), weight in zip(contributions, weights, strict=True)]
         recorded = [term for term in terms if term.requires_grad]
         leaves = list(system.leaves.values())
         found = engine.grad(sum(recorded), leaves, allow_unused=True) if recorded else (None,) * len(leaves)
@@ -201,8 +205,8 @@ def reverse_gradients(
 def truth(trace: Trace, contributions: Contributions, choices: np.random.Generator) -> dict[str, Array] | None:
     """Return the gradients in float64, NaN for entries at a kink, or None if a forward sweep does not agree.
 
-    They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much,
-    which is far below a rounding of 16 bits.
+    They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much of
+    a typical one, which is far below a rounding of 16 bits.
     """
     signs = {name: np.where(choices.random(shape) < 1 / 2, -1.0, 1.0) for name, shape in trace.shapes.items()}
     sides = []
@@ -217,7 +221,8 @@ def truth(trace: Trace, contributions: Contributions, choices: np.random.Generat
         sides.append(reverse_gradients(moved, contributions))
         rounding = screening.Rounding("float64", trace.terms, large=True)
         explained = ASIDE * math.sqrt(sum(side.size for side in sides[-1].values()))
-        if not screening.Sweep(moved, sides[-1], choices).passes(contributions, rounding, explained):
+        sweep = screening.Sweep(moved, sides[-1], choices, screening.weights_by_mean)
+        if not sweep.passes(contributions, rounding, explained):
             return None
     return {name: _joined(sides[0][name], sides[1][name]) for name in trace.inputs}
 

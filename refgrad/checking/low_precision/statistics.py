@@ -57,7 +57,8 @@ class Errors:
     ``scale`` is the standard deviation of each entry's rounding error by the budget. ``errors`` holds rounding errors
     of simulated runs along its first axis. Each of ``shared`` has the number of entries of a result
     with few of them, and the effects of rounding these as far as possible in certain combinations of directions.
-    ``seen`` is True if the backward shows more roundings than the last.
+    ``unit`` is the unit roundoff of the coarsest format of the function. ``seen`` is True if the backward shows more
+    roundings than the last.
     """
 
     observed: Array
@@ -66,6 +67,7 @@ class Errors:
     errors: Array
     shared: Sequence[tuple[int, Array]]
     form: Format
+    unit: float
     seen: bool = True
 
     @property
@@ -174,7 +176,8 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
         apart = np.divide(equal, independent, out=np.sqrt(counts), where=independent > 0)
         entries = np.clip(np.square(apart), 1, np.maximum(counts, 1))
-        common = 2.0 if ratio > NUMBERS.unseen[data.seen] else single()
+        unseen = residual > NUMBERS.unseen[data.seen] * max(typical, single())
+        common = 2.0 if unseen else max(single(), data.unit)
         common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
         allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), common * equal)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))

@@ -122,7 +122,7 @@ class Adapter:
 
     def _check_declarations(self) -> None:
         object.__setattr__(self, "dtypes", self.dtypes or (self.dtype,))
-        for dtype in sorted({self.dtype, *self.dtypes} - FLOATING):
+        for dtype in sorted({self.dtype, *self.dtypes}.difference(FLOATING)):
             raise self.error(f"dtypes: {dtype!r} is not among {sorted(FLOATING)}")
         if self.dtype not in self.dtypes:
             raise self.error(f"dtypes: {self.dtype!r}, which is dtype, is not among {list(self.dtypes)}")
@@ -175,7 +175,7 @@ class Adapter:
 
     def dtypes_lacking(self, scenario: Scenario) -> list[str]:
         """Return the dtypes of a scenario that the library lacks. Never float64: the adapter's dtype replaces it."""
-        used = {leaf.value.dtype for leaf in scenario.leaves} & FLOATING
+        used = {leaf.value.dtype for leaf in scenario.leaves}.intersection(FLOATING)
         return sorted(used - {"float64", *self.dtypes})
 
     @cached_property

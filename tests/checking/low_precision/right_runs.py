@@ -1,4 +1,4 @@
-"""Many right kernels, each with random choices, a random size and random inputs, to count false alarms.
+"""Many right kernels, each with random choices and random inputs, to count false alarms.
 
 The journal has a line for each seed, so that a run that is stopped goes on where it stopped.
 """
@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from tests.checking.low_precision.kernels import KERNELS, Choices, Kernel
-from tests.checking.low_precision.table import DTYPES, outcome
+from tests.checking.low_precision.kernels import Choices
+from tests.checking.low_precision.table import BACKWARDS, EVERY, outcome, rows
 
 ORDERS = ("plain", "reversed", "chunks")
 HIDDEN_SHARE = 8
 """One of so many kernels hides its operators."""
 
 
-def drawn(seed: int) -> tuple[str, Kernel, Choices, Any]:
-    """Return a kernel with its name, choices, and a dtype."""
+def drawn(seed: int) -> tuple[str, Any, Choices]:
+    """Return the name of a kernel, the dtype of its inputs, and choices."""
     random = np.random.default_rng(seed)
-    name = str(random.choice(list(KERNELS)))
+    name, dtype = BACKWARDS[int(random.integers(len(BACKWARDS)))]
     inside, saved = (str(random.choice(["float32", "low"])) for _ in range(2))
-    choices = Choices(inside, saved, str(random.choice(ORDERS)))
+    order, fused = str(random.choice(ORDERS)), bool(random.integers(2))
     if random.integers(HIDDEN_SHARE) == 0:
-        choices = Choices(hidden=True, order=choices.order)
-    return name, KERNELS[name], choices, DTYPES[int(random.integers(len(DTYPES)))]
+        return name, dtype, Choices(order=order, hidden=True, fused=fused)
+    return name, dtype, Choices(inside, saved, order, fused=fused, constants=str(random.choice(["exact", "rounded"])))
 
 
 def run(journal: Path, first: int, last: int) -> None:
@@ -37,19 +37,13 @@ def run(journal: Path, first: int, last: int) -> None:
     known = {row["seed"] for row in rows(journal)}
     with journal.open("a") as file:
         for seed in sorted(set(range(first, last)) - known):
-            name, kernel, choices, dtype = drawn(seed)
-            report = outcome(kernel, choices, dtype, seed, contexts=())
+            name, dtype, choices = drawn(seed)
+            report = outcome(EVERY[name], choices, dtype, seed, contexts=())
             row = {"seed": seed, "kernel": name, "dtype": str(dtype)[6:], "outcome": report.outcome}
             if report.outcome != "right":
                 row |= {"choices": str(choices), "text": str(report)}
             file.write(json.dumps(row) + "\n")
             file.flush()
-
-
-def rows(journal: Path) -> list[dict[str, Any]]:
-    """Return the lines of a journal. The last may be cut off."""
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def printed(journal: Path) -> Iterator[str]:

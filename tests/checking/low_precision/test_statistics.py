@@ -47,7 +47,7 @@ def simulated(seed: int, shape: tuple[int, int], *, shared: str, factor: Any = 1
     ways = min(4, 2 ** (count - 1).bit_length()) if count else 0
     signs = np.stack([walsh(np.arange(count).reshape(common), k) for k in range(ways)]) if count else None
     effects = [(count, signs * truth * BRAIN.unit)] if signs is not None else []
-    return Errors(rounded(observed, "bfloat16"), truth, scale, errors, effects, BRAIN)
+    return Errors(rounded(observed, "bfloat16"), truth, scale, errors, effects, BRAIN, BRAIN.unit)
 
 
 def found(data: Errors) -> Contrast | None:
@@ -100,7 +100,7 @@ def test_a_missing_constant_is_found(seed: int) -> None:
 def test_what_a_shared_rounding_explains_is_allowed() -> None:
     data = simulated(0, (4, 32), shared="all")
     (whole,) = (each for each in contrasts(data, {}) if not each.index)
-    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + single()), rel=1e-4)
+    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + BRAIN.unit), rel=1e-4)
     assert single() == 2.0**-9
     assert whole.limit(1) == pytest.approx(whole.allowed + student_quantile(1e-9, RUNS) * whole.error)
     assert whole.detectable(1) == pytest.approx(whole.wrong_above(1) + 1.645 * whole.error, rel=1e-3)
@@ -159,7 +159,7 @@ def hidden_errors(error: float) -> Errors:
     scale = 4 * np.abs(truth) * BRAIN.unit
     observed = truth + scale * np.array([error, 0.1, -0.1, 0.1])
     errors = np.random.default_rng(1).choice((-0.1, 0.1), (RUNS, 1, 4)) * scale
-    return Errors(observed, truth, scale, errors, (), BRAIN)
+    return Errors(observed, truth, scale, errors, (), BRAIN, BRAIN.unit)
 
 
 def test_equal_entries_have_equal_hidden_errors() -> None:
