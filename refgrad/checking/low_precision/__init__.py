@@ -282,7 +282,7 @@ class Rerounding:
     step: int = 1
 
     def __call__(self, dtype: str, bits: Array, operand: Array) -> None:
-        """Move the entries of a result that are neither zero nor close to the ends of the range."""
+        """Move the finite entries of a result that are not close to zero, the largest ones towards zero."""
         position, form = len(self.sizes), FORMATS[dtype]
         self.sizes.append(bits.size)
         if position == self.only:
@@ -297,8 +297,9 @@ class Rerounding:
                 values, inverse = np.unique(np.abs(np.frexp(operand)[0]), return_inverse=True)
                 count, keys = values.size, inverse.reshape(bits.shape)
             steps = np.where(self.choices.random(count) < 1 / 2, -1, 1)[keys]
-        magnitude, size = bits & np.iinfo(bits.dtype).max, np.abs(steps)
-        bits += np.where((magnitude > size) & (magnitude <= form.bits_of_largest - size), steps, 0).astype(bits.dtype)
+        magnitude, size, end = bits & np.iinfo(bits.dtype).max, np.abs(steps), form.bits_of_largest
+        steps = np.where(magnitude > end - size, -size, steps)
+        bits += np.where((magnitude > size) & (magnitude <= end), steps, 0).astype(bits.dtype)
 
 
 def walsh(positions: Array, number: int) -> Array:

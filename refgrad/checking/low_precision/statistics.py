@@ -19,7 +19,8 @@ there is any finding), rounding explains |d| <= allowed + q · error.
 Rounding inside of operators and opaque kernels is not simulated. If the median size r of the residuals exceeds the mean
 size m of the simulated errors, such hidden roundings explain the excess: the standard error is multiplied by r / m, and
 hidden errors of the deviation √(r² - m²) / 0.67 in scales are added. The scales include what is lost in differences of
-larger numbers, of which the simulation moves only the result. If more than the last rounding of the backward is seen,
+larger numbers, of which the simulation moves only the result. Entries of the truth that are rounded to the same number
+lose their differences, which is allowed in full. If more than the last rounding of the backward is seen,
 the deviation is at least ``hidden`` scales, since sums inside of its operators may be rounded, too. Equal entries of
 the truth have equal hidden errors, as under a cotangent of ones, so these do not average out.
 
@@ -152,6 +153,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
     simulated, scale = np.where(known, data.errors, 0.0), 1 / np.where(known, roots, 1.0)
     shared = [(count, np.where(known, effects, 0.0)) for count, effects in data.shared]
     alike = scale * _signs(data)
+    merged = np.where(known, _merged(data, known), 0.0)
     typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
     for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
         weighted = weights * regressor
@@ -180,6 +182,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         common = 2.0 if unseen else max(single(), data.unit)
         common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
         allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), common * equal)
+        allowed += np.abs(slopes(merged[None])[0])
         columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
             index = tuple(i for axis, i in enumerate(position) if axis not in axes)
@@ -191,6 +194,15 @@ def _signs(data: Errors) -> Array:
     values, which = np.unique(data.truth.astype(np.float32), return_inverse=True)
     signs = np.random.default_rng(0).choice((-1.0, 1.0), (len(data.errors), values.size))
     return np.asarray(signs[:, which.reshape(data.truth.shape)])
+
+
+def _merged(data: Errors, known: Array) -> Array:
+    """Return how far the truth of each entry is from the mean of those that were rounded to the same number."""
+    _, which = np.unique(data.observed, return_inverse=True)
+    truth, cells = np.where(known, data.truth, data.observed), which.reshape(data.truth.shape)
+    means = np.bincount(cells.ravel(), truth.ravel()) / np.maximum(np.bincount(cells.ravel()), 1)
+    reach = 2 * data.form.unit * np.abs(data.observed)
+    return np.clip(truth - means[cells], -reach, reach)
 
 
 def _largest(count: int, slopes: Array) -> Array:
@@ -206,11 +218,12 @@ def noise(data: Errors) -> tuple[float, Array]:
     """Return the root mean square of the errors in scales, and the error of each entry in scales.
 
     The scale is that of the budget or that of the simulated errors, whichever is larger: the function may compute
-    differences that its trace does not have.
+    differences that its trace does not have. The effects of results with few entries are among the simulated ones.
     """
     weights = data.weights
     known = weights > 0
-    simulated = np.sqrt(np.mean(np.square(np.where(known, data.errors, 0.0)), axis=0))
+    effects = (data.errors, *(each for _, each in data.shared))
+    simulated = np.sqrt(sum(np.mean(np.square(np.where(known, each, 0.0)), axis=0) for each in effects))
     scale = np.maximum(1 / np.sqrt(np.where(known, weights, 1.0)), simulated)
     ratios = np.where(known, np.abs(data.observed - data.truth), 0.0) / scale
     return math.sqrt(float(np.sum(np.square(ratios))) / max(1, int(np.count_nonzero(weights)))), ratios
