@@ -86,7 +86,7 @@ class Errors:
         known = np.logical_and.reduce([np.isfinite(each) for each in numbers])
         known &= (size >= 2 * self.form.smallest_normal) & (size <= self.form.largest / 2)
         typical = math.sqrt(float(np.mean(np.square(self.truth[known])))) if known.any() else 0.0
-        scale = np.hypot(self.scale, NUMBERS.floor * self.form.unit * typical)
+        scale = np.hypot(self.scale, NUMBERS.floor * max(self.form.unit, self.unit) * typical)
         return np.where(known & (scale > 0), 1 / np.square(np.where(known & (scale > 0), scale, 1.0)), 0.0)
 
 
