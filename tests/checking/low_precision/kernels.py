@@ -66,8 +66,9 @@ class Choices:
 
     def constant(self, number: float, like: Any) -> Any:
         """Return a constant of the dtype of a tensor."""
-        made = torch.tensor(number, dtype=torch.float32)
-        return (made.to(torch.bfloat16) if self.constants == "rounded" else made).to(like.dtype)
+        if self.constants == "rounded":
+            return torch.tensor(number).to(torch.bfloat16).to(like.dtype)
+        return torch.tensor(number, dtype=like.dtype)
 
     def mean(self, x: Any, axis: int) -> Any:
         """Return a mean along an axis, which is kept."""
