@@ -247,7 +247,7 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
 
     def changes(each: Sequence[Rerounding], scale: float) -> list[Array]:
         columns = zip(*(run(check, seeds, rerounding) for rerounding in each), strict=True)
-        return [(np.stack(column) - array) * scale for array, column in zip(base, columns, strict=True)]
+        return [(np.stack(column) - array) * scale / each[0].step for array, column in zip(base, columns, strict=True)]
 
     try:
         base = run(check, seeds, unchanged)
@@ -257,7 +257,7 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
         ways = {size: range(min(NUMBERS.combinations, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
-        return errors, seen, [(few[only], changes(each, 0.5 / each[0].step)) for only, each in alone.items()]
+        return errors, seen, [(few[only], changes(each, 0.5)) for only, each in alone.items()]
     except TimeoutError:
         raise
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
