@@ -88,7 +88,7 @@ def run(journal: Path, first: int, last: int) -> None:
         for number, (name, dtype, seed, choices) in enumerate(cells()):
             if number in known or not first <= number < last:
                 continue
-            report = outcome(EVERY[name], choices, dtype, seed)
+            report = outcome(EVERY[name], choices, dtype, seed, contexts=())
             flash, close = usual(EVERY[name], choices, dtype, seed)
             row = {"number": number, "kernel": name, "dtype": str(dtype)[6:], "fault": choices.fault, "seed": seed}
             row |= {"outcome": report.outcome, "flash": flash, "allclose": close, "detectable": dict(report.detectable)}
