@@ -58,8 +58,7 @@ class TorchTensors(TensorLibrary):
         self.direct = True
         self.conjugates = False
         self.counts_floats = False
-        names = sorted(name for name in FORMATS if FORMATS[name].narrow and hasattr(self.torch, name))
-        self.narrow = {getattr(self.torch, name): name for name in names}
+        self.narrow = {getattr(self.torch, name): name for name in FORMATS if FORMATS[name].narrow}
         """Names of the dtypes of at most 16 bits."""
         self.plain: dict[Any, Kind] = {}
         """Kinds of tensors whose memory is in order, by dtype."""
@@ -270,7 +269,7 @@ def _mode(base: Any) -> Any:
 @cache
 def raised_mode(torch: Any) -> Callable[[], Any]:
     """Return what makes a mode in which every operator computes in float64, whatever precision it is asked for."""
-    real = (getattr(torch, name) for name in FORMATS if hasattr(torch, name))
+    real = (getattr(torch, name) for name in FORMATS)
     higher = {**dict.fromkeys(real, torch.float64), torch.complex64: torch.complex128}
 
     def raised(value: Any) -> Any:

@@ -115,8 +115,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
 
     Raises TimeoutError if the time is used up.
     """
-    trace, choices, subject = judge.trace, check.choices, check.subject
-    unit = FORMATS[trace.dtype].unit
+    trace, choices, subject, unit = judge.trace, check.choices, check.subject, FORMATS[judge.trace.dtype].unit
     contributions = judge.seeded(seeds)
     true_gradients = truth(trace, contributions, choices)
     if true_gradients is None:

@@ -50,6 +50,9 @@ from refgrad.specification import shipped_path
 NUMBERS: Final[Any] = SimpleNamespace(**parsed_toml(shipped_path("numbers", "low_precision.toml")))
 """Chosen numbers of ``specs/numbers/low_precision.toml``, which describes them."""
 
+SINGLE: Final = NUMBERS.roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
+"""Common error, in scales of float16, that roundings in float32 explain."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
@@ -132,11 +135,6 @@ def student_quantile(probability: float, degrees: int) -> float:
     return -float(special.stdtrit(degrees, probability / 2))
 
 
-def single() -> float:
-    """Return the common error, in scales of float16, that roundings in float32 explain."""
-    return float(NUMBERS.roundings) * FORMATS["float32"].unit / FORMATS["float16"].unit
-
-
 def groupings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return the sets of axes along which groups of entries extend: all, each one, and all but each one."""
     axes = tuple(axis for axis, length in enumerate(shape) if length > 1)
@@ -178,11 +176,11 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
         apart = np.divide(equal, independent, out=np.sqrt(counts), where=independent > 0)
         entries = np.clip(np.square(apart), 1, np.maximum(counts, 1))
-        unseen = residual > NUMBERS.unseen[data.seen] * max(typical, single())
-        common = 2.0 if unseen else max(single(), data.unit)
+        unseen = residual > NUMBERS.unseen[data.seen] * max(typical, SINGLE)
+        common = 2.0 if unseen else max(SINGLE, data.unit)
         common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
-        allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), common * equal)
-        allowed += np.abs(slopes(merged[None])[0])
+        lost = common * equal + np.abs(slopes(merged[None])[0])
+        allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), lost)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
             index = tuple(i for axis, i in enumerate(position) if axis not in axes)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from refgrad.checking import low_precision
 from refgrad.checking.low_precision import _of_entries, walsh
 from refgrad.checking.low_precision.statistics import (
+    SINGLE,
     Contrast,
     Errors,
     contrasts,
@@ -20,7 +21,6 @@ from refgrad.checking.low_precision.statistics import (
     groupings,
     noise,
     normal_quantile,
-    single,
     student_quantile,
 )
 from refgrad.scenario.formats import FORMATS, rounded
@@ -101,7 +101,7 @@ def test_what_a_shared_rounding_explains_is_allowed() -> None:
     data = simulated(0, (4, 32), shared="all")
     (whole,) = (each for each in contrasts(data, {}) if not each.index)
     assert whole.allowed == pytest.approx(BRAIN.unit * (1 + BRAIN.unit), rel=1e-4)
-    assert single() == 2.0**-9
+    assert SINGLE == 2.0**-9
     assert whole.limit(1) == pytest.approx(whole.allowed + student_quantile(1e-9, RUNS) * whole.error)
     assert whole.detectable(1) == pytest.approx(whole.wrong_above(1) + 1.645 * whole.error, rel=1e-3)
 
