@@ -149,9 +149,9 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
     known = weights > 0
     truth, errors = np.where(known, data.truth, 0.0), np.where(known, data.observed - data.truth, 0.0)
     simulated, scale = np.where(known, data.errors, 0.0), 1 / np.where(known, roots, 1.0)
-    shared = [(count, np.where(known, effects, 0.0)) for count, effects in data.shared]
+    merged = (1, _merged(data, known)[None])
+    shared = [(count, np.where(known, effects, 0.0)) for count, effects in (*data.shared, merged)]
     alike = scale * _signs(data)
-    merged = np.where(known, _merged(data, known), 0.0)
     typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
     for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
         weighted = weights * regressor
@@ -179,8 +179,7 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         unseen = residual > NUMBERS.unseen[data.seen] * max(typical, SINGLE)
         common = 2.0 if unseen else max(SINGLE, data.unit)
         common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
-        lost = common * equal + np.abs(slopes(merged[None])[0])
-        allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), lost)
+        allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), common * equal)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
         for position, *numbers in zip(np.argwhere(valid).tolist(), *columns, strict=True):
             index = tuple(i for axis, i in enumerate(position) if axis not in axes)

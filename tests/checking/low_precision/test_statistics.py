@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,7 @@ def test_a_missing_constant_is_found(seed: int) -> None:
 
 def test_what_a_shared_rounding_explains_is_allowed() -> None:
     data = simulated(0, (4, 32), shared="all")
+    data = replace(data, observed=data.truth)  # no two entries are rounded to the same number
     (whole,) = (each for each in contrasts(data, {}) if not each.index)
     assert whole.allowed == pytest.approx(BRAIN.unit * (1 + BRAIN.unit), rel=1e-4)
     assert SINGLE == 2.0**-9
@@ -183,6 +185,16 @@ def test_what_is_barely_beyond_rounding_is_inconclusive(error: float, inconclusi
         inconclusive,
         wrong,
     )
+
+
+def test_differences_of_numbers_that_are_rounded_to_the_same_one_are_lost() -> None:
+    x = np.linspace(-0.5, 0.5, 32)
+    truth = 1 + x * BRAIN.unit
+    errors = np.broadcast_to(np.where(np.arange(RUNS) % 2, 0.1, -0.1)[:, None] * BRAIN.unit, (RUNS, 32))
+    data = Errors(np.ones(32), truth, np.full(32, BRAIN.unit), errors, (), BRAIN, BRAIN.unit)
+    (along,) = (each for each in contrasts(data, {"x": x}) if each.regressor == "x")
+    assert along.slope == pytest.approx(-BRAIN.unit)
+    assert BRAIN.unit <= along.allowed < 1.1 * BRAIN.unit
 
 
 def test_the_gap_is_small_for_many_entries() -> None:
