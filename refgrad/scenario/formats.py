@@ -12,6 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from refgrad.documents import parsed_toml
+from refgrad.specification import shipped_path
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -37,7 +40,7 @@ class Format:
     @property
     def narrow(self) -> bool:
         """True for a format of at most 16 bits in memory."""
-        return self.bits <= 11  # noqa: PLR2004 (those of float16)
+        return self.bits <= FORMATS["float16"].bits
 
     @property
     def bits_of_largest(self) -> int:
@@ -60,12 +63,9 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType({
     "float32": _format("float32"),
     "float16": _format("float16", flushed=False),
     "bfloat16": _format("float32", 16),
-    "float8_e4m3fn": Format(4, 448.0, 2.0**-6, 2.0**-9, 2.0**-9),
-    "float8_e5m2": Format(3, 57344.0, 2.0**-14, 2.0**-16, 2.0**-16),
+    **{name: Format(**row) for name, row in parsed_toml(shipped_path("numbers", "formats.toml")).items()},
 })
-"""IEEE 754 binary64, binary32 and binary16, bfloat16 (binary32 without the last 16 bits), and two formats of 8 bits.
-
-The latter are those of Micikevicius et al., FP8 formats for deep learning (2022). No scenario has them.
+"""IEEE 754 binary64, binary32 and binary16, bfloat16 (binary32 without the last 16 bits), and formats of 8 bits.
 
 Results of float16 are float32 rounded once more, on processors and in software, so they lose bits but are not flushed.
 """
