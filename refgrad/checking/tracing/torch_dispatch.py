@@ -276,7 +276,7 @@ class AtenTracer(AtenCalls):
             names = ""
         for tensor, name, has_name in zip_longest(results, _several(names), real, fillvalue=""):
             if has_name:
-                self.recorder.dtypes.add(str(tensor.dtype).removeprefix("torch."))
+                self.recorder.dtypes.add(self.tensors.kind(tensor).part)
                 self.bind(tensor, name)
 
     def is_constant(self, call: _Call) -> bool:
