@@ -63,7 +63,7 @@ def stairs_of(function: Directions) -> Stairs | None:
     if not seen.size or (seen == np.rint(seen)).all():
         return None
     bits, floating = _format_of(seen)
-    if bits < (FORMATS["float8_e5m2"].bits if floating else FORMATS["float8_e4m3fn"].bits):  # a few constants
+    if bits < FORMATS["float8_e5m2"].bits:  # a few constants
         return None
     width = _width(function, still)
     names = ("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
