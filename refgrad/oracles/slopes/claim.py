@@ -243,11 +243,11 @@ class ClaimedGradient:
     def by_sign(self) -> Iterator[Discrepancy]:
         """Yield what is not right in 16 bits along entries of one sign, or what only rounded outputs explain.
 
-        A term that is too large by some percent may be hidden by larger entries of the other sign, as probabilities are
-        by those of the targets.
+        A term of the only output's gradient that is too large by some percent may be hidden by larger entries of the
+        other sign, as probabilities are by those of the targets.
         """
         judge = self.judge
-        for sign in (1, -1) if judge.form.narrow else ():
+        for sign in (1, -1) if judge.form.narrow and judge.here.size == 1 else ():
             vector = np.where(sign * self.claimed > 0, sign * judge.magnitude, 0.0)
             if 1 < np.count_nonzero(vector) < vector.size:
                 direction = judge.direction(vector)
