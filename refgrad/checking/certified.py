@@ -17,7 +17,7 @@ from refgrad.checking.tracing import NEARBY, Trace
 from refgrad.oracles import Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.slopes.curves import Floats
-from refgrad.oracles.slopes.directions import HALVES, flattened, seed_weights, split
+from refgrad.oracles.slopes.directions import flattened, seed_weights, split
 from refgrad.oracles.slopes.slopes import SCALES, Scale
 from refgrad.scenario import Constant
 from refgrad.scenario.formats import FORMATS, least_precise
@@ -61,8 +61,8 @@ class CertifiedJudge:
 
     @property
     def low(self) -> bool:
-        """Return True if the function computes in 16 bits, so that its gradients are compared over all entries."""
-        return FORMATS[self.trace.dtype].bits <= HALVES
+        """Return True if the function computes in at most 16 bits, so that all entries are compared at once."""
+        return FORMATS[self.trace.dtype].narrow
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right, at most one entry an input; if nothing is known, up to the first wrong one."""

@@ -65,7 +65,7 @@ class GradientReport:
     if that is known. ``chance_to_miss`` bounds the probability that errors in several entries cancel.
 
     ``detectable`` is the smallest relative error of scale in the gradient of each input, by its name, that would have
-    been detected with a probability of 95 % in 16 bits.
+    been detected with a probability of 95 % in at most 16 bits.
 
     ``inconclusive`` holds the entries that could not be judged, and those at a kink whose value is legal; ``cause`` is
     one of ``CAUSES``. ``message`` is the whole text about what is wrong or inconclusive, empty if the outcome says it

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from refgrad.native.process import FREED, UNWRITTEN
 from refgrad.native.statements import Wire
 from refgrad.native.text import plain_line, plain_text, repeatable_text
-from refgrad.scenario.constants import ELEMENT_TYPES, Constant
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.constants import ELEMENT_TYPES, FLOATING, Constant
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +27,7 @@ UNSUPPORTED: Final = "NotImplementedError"
 UNWRITTEN_NUMBERS: Final = frozenset({
     abs(float(Constant(dtype, (), bytes([byte]) * struct.calcsize(ELEMENT_TYPES[dtype].code)).to_numpy()))
     for byte in (UNWRITTEN, FREED)
-    for dtype in FORMATS
+    for dtype in FLOATING
 })
 """Magnitudes of the numbers in memory that nothing was written to, or that was freed, in each format."""
 

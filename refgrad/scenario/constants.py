@@ -40,6 +40,9 @@ ELEMENT_TYPES: Final[Mapping[str, ElementType]] = MappingProxyType({
     "bool": ElementType("?", tokens.read_boolean, tokens.write_boolean),
 })
 
+FLOATING: Final = tuple(dtype for dtype in FORMATS if dtype in ELEMENT_TYPES)
+"""Floating dtypes of constants."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from refgrad.documents import parsed_toml
+from refgrad.specification import shipped_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,17 @@ class Format:
         """Unit roundoff: the largest relative error of rounding a number to nearest."""
         return 2.0**-self.bits
 
+    @property
+    def narrow(self) -> bool:
+        """True for a format of at most 16 bits in memory."""
+        return self.bits <= FORMATS["float16"].bits
+
+    @property
+    def bits_of_largest(self) -> int:
+        """The largest number as an integer with the bits that it has in memory."""
+        mantissa, exponent = math.frexp(self.largest)
+        return int((exponent - math.frexp(self.smallest_normal)[1] + 2 * mantissa) * 2 ** (self.bits - 1))
+
 
 def _format(dtype: str, missing: int = 0, *, flushed: bool = True) -> Format:
     """Return the format of a dtype of NumPy without its last ``missing`` bits."""
@@ -48,8 +63,9 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType({
     "float32": _format("float32"),
     "float16": _format("float16", flushed=False),
     "bfloat16": _format("float32", 16),
+    **{name: Format(**row) for name, row in parsed_toml(shipped_path("numbers", "formats.toml")).items()},
 })
-"""IEEE 754 binary64, binary32 and binary16, and bfloat16: binary32 without the last 16 bits.
+"""IEEE 754 binary64, binary32 and binary16, bfloat16 (binary32 without the last 16 bits), and formats of 8 bits.
 
 Results of float16 are float32 rounded once more, on processors and in software, so they lose bits but are not flushed.
 """
@@ -97,5 +113,5 @@ def rounded(numbers: npt.ArrayLike, dtype: str) -> npt.NDArray[np.float64]:
 
 @cache
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
-    """Return the NumPy dtype that holds all numbers of a dtype: its own, or float32 for bfloat16, which NumPy lacks."""
-    return np.dtype("float32" if dtype == "bfloat16" else dtype)
+    """Return the NumPy dtype that holds all numbers of a dtype: its own, or float32 if NumPy lacks it, as bfloat16."""
+    return np.dtype(dtype if hasattr(np, dtype) else "float32")

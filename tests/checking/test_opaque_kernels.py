@@ -60,3 +60,27 @@ def test_a_kernel_with_several_outputs(inner: str, factor: float, outcomes: set[
     inputs = drawn(SEVERAL_OUTPUTS, np.random.default_rng(1), largest=2)
     function = opaque(SEVERAL_OUTPUTS.compute, inner, factor)
     assert check_gradients(function, inputs, raise_exception=False).outcome in outcomes
+
+
+@pytest.mark.parametrize(("factor", "outcomes"), [(1.0, {"right"}), (1.05, {"wrong", "inconclusive"})])
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_probabilities_that_are_5_percent_too_large(seed: int, factor: float, outcomes: set[str]) -> None:
+    """Larger entries of the other sign, those of the targets, hide the error, and the only output has 16 bits."""
+
+    class Entropy(torch.autograd.Function):  # type: ignore[misc]
+        """Cross-entropy of one row, whose target is its first entry."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            array = np.exp(x.detach().float().numpy().astype(np.float64))
+            ctx.probabilities = array / array.sum()
+            return torch.tensor(-np.log(ctx.probabilities[0])).to(x.dtype)
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            gradient = factor * ctx.probabilities
+            gradient[0] -= 1
+            return cotangents[0] * torch.tensor(gradient).to(cotangents[0].dtype)
+
+    inputs = torch.randn(8, generator=torch.Generator().manual_seed(seed)).to(torch.bfloat16).requires_grad_()
+    assert check_gradients(Entropy.apply, inputs, raise_exception=False).outcome in outcomes

@@ -43,9 +43,9 @@ class JaxArrays(TensorLibrary):
         return Kind((tensor if isinstance(tensor, self.arrays) else np.asarray(tensor)).dtype.name)
 
     def values(self, tensor: Any) -> Array:
-        """Return the values; those of bfloat16 and float16 in float32."""
+        """Return the values; those of at most 16 bits in float32."""
         array = np.asarray(tensor)
-        return array.astype(np.float32) if array.dtype.name in ("bfloat16", "float16") else array
+        return array.astype(np.float32) if array.dtype.kind == "V" or array.dtype == np.float16 else array
 
     def code(self, value: Any) -> str:
         """Return code for an object; a key of random numbers is supported, too."""

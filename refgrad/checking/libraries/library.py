@@ -21,8 +21,10 @@ from refgrad.native.statements import Name
 
 Function = Callable[..., Any]
 
-Change = Callable[[str, Array], None]
-"""Function of the dtype of a result and its bits as integers, which it may change."""
+Change = Callable[[str, Array, Array], None]
+"""Function of the dtype of a result, its bits as integers, which it may change, and what was rounded, if known.
+
+The latter are the bits themselves in 16 bits."""
 
 MOST_OBJECTS: Final = 2**10
 """Largest number of objects among which the generators that a function owns are looked for."""

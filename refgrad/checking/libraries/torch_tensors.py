@@ -24,6 +24,7 @@ from refgrad.checking.libraries.library import (
 )
 from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
 from refgrad.native.engine import Engine
+from refgrad.scenario.formats import FLOAT64, FORMATS
 
 LONGEST_WALK = 2_000
 """Largest number of nodes of a graph that are visited."""
@@ -58,7 +59,8 @@ class TorchTensors(TensorLibrary):
         self.direct = True
         self.conjugates = False
         self.counts_floats = False
-        self.halves = {self.torch.bfloat16: "bfloat16", self.torch.float16: "float16"}
+        self.narrow = {getattr(self.torch, name): name for name in FORMATS if FORMATS[name].narrow}
+        """Names of the dtypes of at most 16 bits."""
         self.plain: dict[Any, Kind] = {}
         """Kinds of tensors whose memory is in order, by dtype."""
 
@@ -90,12 +92,12 @@ class TorchTensors(TensorLibrary):
         return self.plain[dtype]
 
     def values(self, tensor: Any) -> Array:
-        """Return the values of a tensor; those of bfloat16 and float16 in float32."""
+        """Return the values of a tensor; those of at most 16 bits in float32."""
         if not isinstance(tensor, self.torch.Tensor):
             return np.asarray(tensor)
         if tensor.layout != self.torch.strided:
             tensor = tensor.detach().to_dense()
-        if tensor.dtype in self.halves:
+        if tensor.dtype in self.narrow:
             tensor = tensor.detach().float()
         return np.asarray(tensor.numpy(force=True))
 
@@ -181,7 +183,7 @@ class TorchTensors(TensorLibrary):
         return higher
 
     def rerounded(self, change: Change) -> AbstractContextManager[Any]:
-        """Return a context in which ``change`` is called for each rounded result of 16 bits."""
+        """Return a context in which ``change`` is called for each rounded result of at most 16 bits."""
         return operator_mode(self.torch, RoundedResults(self, change).run)  # type: ignore[no-any-return]
 
     def jvp(self, function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -273,7 +275,7 @@ def _mode(base: Any) -> Any:
 @cache
 def raised_mode(torch: Any) -> Callable[[], Any]:
     """Return what makes a mode in which every operator computes in float64, whatever precision it is asked for."""
-    real = (torch.float32, torch.float16, torch.bfloat16)
+    real = (getattr(torch, name) for name in FORMATS)
     higher = {**dict.fromkeys(real, torch.float64), torch.complex64: torch.complex128}
 
     def raised(value: Any) -> Any:
@@ -294,22 +296,22 @@ def raised_mode(torch: Any) -> Callable[[], Any]:
 
 
 class RoundedResults:
-    """Runs operators of PyTorch, and passes their rounded results of 16 bits to a function."""
+    """Runs operators of PyTorch, and passes their rounded results of at most 16 bits to a function."""
 
     def __init__(self, tensors: TorchTensors, change: Change) -> None:
         """Remember no sums."""
-        self.torch, self.halves, self.change = tensors.torch, tensors.halves, change
+        self.tensors, self.torch, self.narrow, self.change = tensors, tensors.torch, tensors.narrow, change
         self.additions: dict[int, tuple[Any, int]] = {}
 
     def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """Return the results of an operator, which may be changed."""
         result = function(*arguments, **keywords)
         for tensor in result if isinstance(result, list | tuple) else (result,):
-            dtype = self.halves.get(getattr(tensor, "dtype", None), "")
+            dtype = self.narrow.get(getattr(tensor, "dtype", None), "")
             if dtype and self.rounds(function._schema, arguments, tensor):  # noqa: SLF001 (PyTorch's own modes use it)
-                bits = tensor.detach().view(self.torch.int16)
+                bits = tensor.detach().view(self.torch.int16 if tensor.element_size() > 1 else self.torch.int8)
                 array = bits.numpy(force=True).copy()
-                self.change(dtype, array)
+                self.change(dtype, array, array if bits.element_size() > 1 else self.tensors.values(arguments[-1]))
                 bits.copy_(self.torch.from_numpy(array))
         return result
 
@@ -320,7 +322,8 @@ class RoundedResults:
         if views or name in EXACT or not result.numel():
             return False
         if name in {"_to_copy", "copy"}:
-            return arguments[-1].dtype not in self.halves
+            source = FORMATS.get(str(arguments[-1].dtype).removeprefix("torch."), FLOAT64)
+            return source.bits > FORMATS[self.narrow[result.dtype]].bits
         if name not in {"add", "sub"}:
             return True
         before = max(self.additions.get(id(each), (None, 0))[1] for each in arguments)

@@ -118,7 +118,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
 
     Raises OutOfTime if the time is used up.
     """
-    trace, choices, subject = judge.trace, check.choices, check.subject
+    trace, choices, subject, unit = judge.trace, check.choices, check.subject, FORMATS[judge.trace.dtype].unit
     contributions = judge.seeded(seeds)
     true_gradients = truth(trace, contributions, choices)
     if true_gradients is None:
@@ -134,7 +134,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
     many = runs if simulated else NUMBERS.draws
     errors, seen, shared = ([], False, []) if zero else simulation(check, seeds, many, shared=simulated)
     count = runs if simulated and not errors else NUMBERS.draws
-    rounded = [drawn(FORMATS[trace.dtype].unit, choices) for _ in range(count)]
+    rounded = [drawn(unit, choices) for _ in range(count)]
     draws = [np.stack(each) - base for base, each in zip(drawn(), zip(*rounded, strict=True), strict=True)]
     largest = max(array.size for array in trace.values.values())
     result = {}
@@ -144,7 +144,7 @@ def measured(check: ComparedCheck, judge: CertifiedJudge, seeds: Seeds, *, simul
         scale = np.sqrt(np.mean(np.square(draws[k]), axis=0) + np.square(form.unit * size) / 3 + np.square(lost))
         effects = [(1, lost[None]), *((size, changes[k]) for size, changes in shared)]
         result[subject.names[k]] = Errors(
-            observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, seen
+            observed.astype(np.float64), true, scale, (errors or draws)[k], effects, form, unit, seen
         )
     return result
 
@@ -193,7 +193,10 @@ def reverse_gradients(
     system: Any = Tensors(trace, unit, choices)
     with np.errstate(all="ignore"):
         values: Mapping[str, Any] = trace.evaluated(system)
-        terms = [(values[name] * np.asarray(seed, np.float64)).sum() for name, seed in contributions]
+        weights = [np.asarray(seed, np.float64) for _, seed in contributions]
+        if choices is not None and unit > FORMATS["bfloat16"].unit:  # cotangents are rounded to 8 bits, too
+            weights = [weight * (1 + unit * choices.uniform(-1.0, 1.0, weight.shape)) for weight in weights]
+        terms = [(values[name] * weight).sum() for (name, _), weight in zip(contributions, weights, strict=True)]
         recorded = [term for term in terms if term.requires_grad]
         leaves = list(system.leaves.values())
         found = engine.grad(sum(recorded), leaves, allow_unused=True) if recorded else (None,) * len(leaves)
@@ -204,8 +207,8 @@ def reverse_gradients(
 def truth(trace: Trace, contributions: Contributions, choices: np.random.Generator) -> dict[str, Array] | None:
     """Return the gradients in float64, NaN for entries at a kink, or None if a forward sweep does not agree.
 
-    They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much,
-    which is far below a rounding of 16 bits.
+    They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much of
+    a typical one, which is far below a rounding of 16 bits.
     """
     signs = {name: np.where(choices.random(shape) < 1 / 2, -1.0, 1.0) for name, shape in trace.shapes.items()}
     sides = []
@@ -220,7 +223,8 @@ def truth(trace: Trace, contributions: Contributions, choices: np.random.Generat
         sides.append(reverse_gradients(moved, contributions))
         rounding = screening.Rounding("float64", trace.terms, large=True)
         explained = ASIDE * math.sqrt(sum(side.size for side in sides[-1].values()))
-        if not screening.Sweep(moved, sides[-1], choices).passes(contributions, rounding, explained):
+        sweep = screening.Sweep(moved, sides[-1], choices, screening.weights_by_mean)
+        if not sweep.passes(contributions, rounding, explained):
             return None
     return {name: _joined(sides[0][name], sides[1][name]) for name in trace.inputs}
 
@@ -245,7 +249,7 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
 
     def changes(each: Sequence[Rerounding], scale: float) -> list[Array]:
         columns = zip(*(run(check, seeds, rerounding) for rerounding in each), strict=True)
-        return [(np.stack(column) - array) * scale for array, column in zip(base, columns, strict=True)]
+        return [(np.stack(column) - array) * scale / each[0].step for array, column in zip(base, columns, strict=True)]
 
     try:
         base = run(check, seeds, unchanged)
@@ -255,18 +259,18 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
         ways = {size: range(min(NUMBERS.combinations, 1 << (size - 1).bit_length())) for size in few.values()}
         alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
-        return errors, seen, [(few[only], changes(each, 0.5 / NUMBERS.step)) for only, each in alone.items()]
+        return errors, seen, [(few[only], changes(each, 0.5)) for only, each in alone.items()]
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
         return [], False, []
 
 
 @dataclass(eq=False)
 class Rerounding:
-    """Moves the 16-bit results of one run by units in the last place, all but a few of them.
+    """Moves the results of one run that have at most 16 bits by units in the last place, all but a few of them.
 
-    Results with equal digits move alike, since equal numbers are rounded alike. With ``only`` the one result with this
-    number moves, in the combination ``way`` of directions; the others do not. ``sizes`` are the numbers of entries of
-    the results, of which so many belong to the ``forward``.
+    Results with equal digits move alike, since equal numbers are rounded alike; in 8 bits those of equal operands. With
+    ``only`` the one result with this number moves, by ``step`` units, in the combination ``way`` of directions; the
+    others do not. ``sizes`` are the numbers of entries of the results, of which so many belong to the ``forward``.
     """
 
     choices: np.random.Generator
@@ -275,20 +279,27 @@ class Rerounding:
     way: int = 0
     sizes: list[int] = field(default_factory=list)
     forward: int = 0
+    step: int = 1
 
-    def __call__(self, dtype: str, bits: Array) -> None:
-        """Move the entries of a result that are neither zero nor close to the ends of the range."""
-        position, digits, step = len(self.sizes), FORMATS[dtype].bits - 1, NUMBERS.step
+    def __call__(self, dtype: str, bits: Array, operand: Array) -> None:
+        """Move the finite entries of a result that are not close to zero, the largest ones towards zero."""
+        position, form = len(self.sizes), FORMATS[dtype]
         self.sizes.append(bits.size)
         if position == self.only:
-            steps = step * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
+            self.step = NUMBERS.step if bits.itemsize > 1 else 1
+            steps = self.step * walsh(np.arange(bits.size).reshape(bits.shape), self.way)
         elif self.only >= 0 or position in self.few:
             return
         else:
-            steps = np.where(self.choices.random(2**digits) < 1 / 2, -1, 1)[bits & (2**digits - 1)]
-        magnitude, end = bits & 0x7FFF, 0x7FFF >> digits << digits
-        size = np.abs(steps)
-        bits += np.where((magnitude > size) & (magnitude < end - size), steps, 0).astype(np.int16)
+            count = 2 ** (form.bits - 1)
+            keys = bits & (count - 1)
+            if bits.itemsize == 1:
+                values, inverse = np.unique(np.abs(np.frexp(operand)[0]), return_inverse=True)
+                count, keys = values.size, inverse.reshape(bits.shape)
+            steps = np.where(self.choices.random(count) < 1 / 2, -1, 1)[keys]
+        magnitude, size, end = bits & np.iinfo(bits.dtype).max, np.abs(steps), form.bits_of_largest
+        steps = np.where(magnitude > end - size, -size, steps)
+        bits += np.where((magnitude > size) & (magnitude <= end), steps, 0).astype(bits.dtype)
 
 
 def walsh(positions: Array, number: int) -> Array:

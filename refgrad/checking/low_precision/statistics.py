@@ -19,7 +19,8 @@ there is any finding), rounding explains |d| <= allowed + q · error.
 Rounding inside of operators and opaque kernels is not simulated. If the median size r of the residuals exceeds the mean
 size m of the simulated errors, such hidden roundings explain the excess: the standard error is multiplied by r / m, and
 hidden errors of the deviation √(r² - m²) / 0.67 in scales are added. The scales include what is lost in differences of
-larger numbers, of which the simulation moves only the result. If more than the last rounding of the backward is seen,
+larger numbers, of which the simulation moves only the result. Entries of the truth that are rounded to the same number
+lose their differences, which is allowed in full. If more than the last rounding of the backward is seen,
 the deviation is at least ``hidden`` scales, since sums inside of its operators may be rounded, too. Equal entries of
 the truth have equal hidden errors, as under a cotangent of ones, so these do not average out.
 
@@ -49,6 +50,9 @@ from refgrad.specification import shipped_path
 NUMBERS: Final[Any] = SimpleNamespace(**parsed_toml(shipped_path("numbers", "low_precision.toml")))
 """Chosen numbers of ``specs/numbers/low_precision.toml``, which describes them."""
 
+SINGLE: Final = NUMBERS.roundings * FORMATS["float32"].unit / FORMATS["float16"].unit
+"""Common error, in scales of float16, that roundings in float32 explain."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
@@ -57,7 +61,8 @@ class Errors:
     ``scale`` is the standard deviation of each entry's rounding error by the budget. ``errors`` holds rounding errors
     of simulated runs along its first axis. Each of ``shared`` has the number of entries of a result
     with few of them, and the effects of rounding these as far as possible in certain combinations of directions.
-    ``seen`` is True if the backward shows more roundings than the last.
+    ``unit`` is the unit roundoff of the coarsest format of the function. ``seen`` is True if the backward shows more
+    roundings than the last.
     """
 
     observed: Array
@@ -66,6 +71,7 @@ class Errors:
     errors: Array
     shared: Sequence[tuple[int, Array]]
     form: Format
+    unit: float
     seen: bool = True
 
     @property
@@ -83,7 +89,7 @@ class Errors:
         known = np.logical_and.reduce([np.isfinite(each) for each in numbers])
         known &= (size >= 2 * self.form.smallest_normal) & (size <= self.form.largest / 2)
         typical = math.sqrt(float(np.mean(np.square(self.truth[known])))) if known.any() else 0.0
-        scale = np.hypot(self.scale, NUMBERS.floor * self.form.unit * typical)
+        scale = np.hypot(self.scale, NUMBERS.floor * max(self.form.unit, self.unit) * typical)
         return np.where(known & (scale > 0), 1 / np.square(np.where(known & (scale > 0), scale, 1.0)), 0.0)
 
 
@@ -129,11 +135,6 @@ def student_quantile(probability: float, degrees: int) -> float:
     return -float(special.stdtrit(degrees, probability / 2))
 
 
-def single() -> float:
-    """Return the common error, in scales of float16, that roundings in float32 explain."""
-    return float(NUMBERS.roundings) * FORMATS["float32"].unit / FORMATS["float16"].unit
-
-
 def groupings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return the sets of axes along which groups of entries extend: all, each one, and all but each one."""
     axes = tuple(axis for axis, length in enumerate(shape) if length > 1)
@@ -148,7 +149,8 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
     known = weights > 0
     truth, errors = np.where(known, data.truth, 0.0), np.where(known, data.observed - data.truth, 0.0)
     simulated, scale = np.where(known, data.errors, 0.0), 1 / np.where(known, roots, 1.0)
-    shared = [(count, np.where(known, effects, 0.0)) for count, effects in data.shared]
+    merged = (1, _merged(data, known)[None])
+    shared = [(count, np.where(known, effects, 0.0)) for count, effects in (*data.shared, merged)]
     alike = scale * _signs(data)
     typical = float(np.mean(np.abs(simulated[:, known]) * roots[known])) if known.any() else 0.0
     for axes, (name, regressor) in product(groupings(truth.shape), {"scale": truth, **regressors}.items()):
@@ -174,7 +176,8 @@ def contrasts(data: Errors, regressors: Mapping[str, Array]) -> Iterator[Contras
         spread = np.maximum(max(1.0, ratio) * spread, np.hypot(spread, hidden * independent))
         apart = np.divide(equal, independent, out=np.asarray(np.sqrt(counts)), where=independent > 0)
         entries = np.clip(np.square(apart), 1, np.maximum(counts, 1))
-        common = 2.0 if ratio > NUMBERS.unseen[data.seen] else single()
+        unseen = residual > NUMBERS.unseen[data.seen] * max(typical, SINGLE)
+        common = 2.0 if unseen else max(SINGLE, data.unit)
         common = NUMBERS.noise if not data.seen and data.form == FORMATS["float16"] else common
         allowed = sum((_largest(count, slopes(effects)) for count, effects in shared), common * equal)
         columns = (each[valid].tolist() for each in (slope, allowed, spread, entries, np.square(slope) * total))
@@ -190,6 +193,15 @@ def _signs(data: Errors) -> Array:
     return np.asarray(signs[:, which.reshape(data.truth.shape)])
 
 
+def _merged(data: Errors, known: Array) -> Array:
+    """Return how far the truth of each entry is from the mean of those that were rounded to the same number."""
+    _, which = np.unique(data.observed, return_inverse=True)
+    truth, cells = np.where(known, data.truth, data.observed), which.reshape(data.truth.shape)
+    means = np.bincount(cells.ravel(), truth.ravel()) / np.maximum(np.bincount(cells.ravel()), 1)
+    reach = 2 * data.form.unit * np.abs(data.observed)
+    return np.clip(truth - means[cells], -reach, reach)
+
+
 def _largest(count: int, slopes: Array) -> Array:
     """Return the largest effect of the roundings of so many results, given the effects of orthogonal combinations.
 
@@ -203,11 +215,12 @@ def noise(data: Errors) -> tuple[float, Array]:
     """Return the root mean square of the errors in scales, and the error of each entry in scales.
 
     The scale is that of the budget or that of the simulated errors, whichever is larger: the function may compute
-    differences that its trace does not have.
+    differences that its trace does not have. The effects of results with few entries are among the simulated ones.
     """
     weights = data.weights
     known = weights > 0
-    simulated = np.sqrt(np.mean(np.square(np.where(known, data.errors, 0.0)), axis=0))
+    effects = (data.errors, *(each for _, each in data.shared))
+    simulated = np.sqrt(sum(np.mean(np.square(np.where(known, each, 0.0)), axis=0) for each in effects))
     scale = np.maximum(1 / np.sqrt(np.where(known, weights, 1.0)), simulated)
     ratios = np.where(known, np.abs(data.observed - data.truth), 0.0) / scale
     return math.sqrt(float(np.sum(np.square(ratios))) / max(1, int(np.count_nonzero(weights)))), ratios

@@ -270,10 +270,13 @@ class AtenTracer(AtenCalls):
             return
         try:
             names = self.recorded(call)
+            if call.operator.name in {"topk", "sort"}:
+                names = self.in_order(call, names, results[1])
         except _Unnamed:
             names = ""
         for tensor, name, has_name in zip_longest(results, _several(names), real, fillvalue=""):
             if has_name:
+                self.recorder.dtypes.add(self.tensors.kind(tensor).part)
                 self.bind(tensor, name)
 
     def is_constant(self, call: _Call) -> bool:
@@ -295,6 +298,16 @@ class AtenTracer(AtenCalls):
         if named.get("axis") == []:  # no axes mean all
             del named["axis"]
         return self.call(call.operator.name, (), named)
+
+    def in_order(self, call: _Call, name: str, order: Any) -> str:
+        """Return the name of sorted entries, or of those at the returned indices if rounding decided these."""
+        x = call.given["self"]
+        if not x.ndim:
+            return name
+        labels = np.arange(1, x.numel() + 1).reshape(x.shape)
+        taken = np.take_along_axis(labels, order.numpy(force=True), call.given.get("dim", -1))
+        same = np.array_equal(self.value(x).ravel()[taken - 1], self.value(name), equal_nan=True)
+        return name if same else self.entries([x], taken)
 
     def moved(self, call: _Call) -> str:
         """Record where each entry comes from, as the operator itself says of numbers of entries."""

@@ -20,7 +20,7 @@ from refgrad.native.languages.language import Template, TemplateError
 from refgrad.native.text import plain_line
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.constants import FLOATING
 from refgrad.scenario.kinds import WRITES
 
 
@@ -122,15 +122,15 @@ class Adapter:
 
     def _check_declarations(self) -> None:
         object.__setattr__(self, "dtypes", self.dtypes or (self.dtype,))
-        for dtype in sorted({self.dtype, *self.dtypes} - FORMATS.keys()):
-            raise self.error(f"dtypes: {dtype!r} is not among {sorted(FORMATS)}")
+        for dtype in sorted({self.dtype, *self.dtypes}.difference(FLOATING)):
+            raise self.error(f"dtypes: {dtype!r} is not among {sorted(FLOATING)}")
         if self.dtype not in self.dtypes:
             raise self.error(f"dtypes: {self.dtype!r}, which is dtype, is not among {list(self.dtypes)}")
         for name, dtype in self.coarser.items():
             if name not in operator_table():
                 raise self.error(f"coarser[{name!r}]: {no_operator(name)}")
-            if dtype not in FORMATS:
-                raise self.error(f"coarser[{name!r}]: {dtype!r} is not among {sorted(FORMATS)}")
+            if dtype not in FLOATING:
+                raise self.error(f"coarser[{name!r}]: {dtype!r} is not among {sorted(FLOATING)}")
         for feature in sorted(self.lacks - FEATURES.keys()):
             raise self.error(f"lacks {feature!r}, which is not a feature; there are {sorted(FEATURES)}")
         self._check_patterns()
@@ -175,7 +175,7 @@ class Adapter:
 
     def dtypes_lacking(self, scenario: Scenario) -> list[str]:
         """Return the dtypes of a scenario that the library lacks. Never float64: the adapter's dtype replaces it."""
-        used = {leaf.value.dtype for leaf in scenario.leaves} & FORMATS.keys()
+        used = {leaf.value.dtype for leaf in scenario.leaves}.intersection(FLOATING)
         return sorted(used - {"float64", *self.dtypes})
 
     @cached_property

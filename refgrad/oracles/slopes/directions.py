@@ -43,9 +43,6 @@ GROUPS = 3
 MOSTLY = 0.5
 """Share of steps with a change above which an output is not a staircase."""
 
-HALVES = 11
-"""Largest number of bits of a half-precision format."""
-
 OFF_GRID = 2 / 3
 """Factor of the steps along the first directions, when the noise is not known yet.
 
@@ -120,7 +117,7 @@ class Directions:
         self.interrupted = False
         self.here, self.scale = function.here, function.scale
         self.form = FORMATS[function.precision]
-        self.vague = VAGUE_ABOVE if self.form.bits > HALVES else vague_above(self.form)
+        self.vague = vague_above(self.form) if self.form.narrow else VAGUE_ABOVE
         self.flat = flattened(function.arrays)
         self.ends = np.cumsum([array.size for array in function.arrays])
         self.magnitude = 2.0 ** np.frexp(np.maximum(np.abs(self.flat), 0.5))[1]
@@ -289,7 +286,7 @@ class Directions:
         units = np.full(size.size, self.form.unit)
         if np.count_nonzero(moved) <= size.size:  # a sum of many entries may be small because they cancel
             units *= np.abs(values[0]) / size
-        if self.form.bits <= HALVES:
+        if self.form.narrow:
             units += FORMATS["float32"].unit
         errors = TERMS * steepest * units
         return np.where(np.isfinite(errors), errors, 0.0)

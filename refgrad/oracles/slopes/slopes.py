@@ -78,8 +78,10 @@ SCALES: Mapping[str, Scale] = MappingProxyType({
     "float32": Scale(FORMATS["float32"].unit, (2.0**-2, 2.0**-6, 2.0**-10), (THIRD * 2.0**-16, THIRD * 2.0**-11)),
     "float16": Scale(FORMATS["float16"].unit, (2.0**-1, 2.0**-3), (2.0**-10, THIRD * 2.0**-5)),
     "bfloat16": Scale(FORMATS["bfloat16"].unit, (2.0**-1, 2.0**-2), (2.0**-7, THIRD * 2.0**-3)),
+    "float8_e4m3fn": Scale(FORMATS["float8_e4m3fn"].unit, (1.0, 2.0**-1), (2 * FORMATS["float8_e4m3fn"].unit, THIRD)),
+    "float8_e5m2": Scale(FORMATS["float8_e5m2"].unit, (1.0, 2.0**-1), (2 * FORMATS["float8_e5m2"].unit, THIRD)),
 })
-"""Scale of each precision. The smallest noise steps of halves are a unit in the last place."""
+"""Scale of each precision. The smallest noise steps of 16 and 8 bits are a unit in the last place."""
 
 
 def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes | None = None) -> BoundedSlopes:

@@ -22,7 +22,7 @@ import numpy as np
 from refgrad.documents import parsed_toml
 from refgrad.oracles.judgement import Discrepancy, vague_above
 from refgrad.oracles.slopes.curves import Booleans, Floats, Positions
-from refgrad.oracles.slopes.directions import DIRECTIONS, HALVES, Directions, Seeds, halved
+from refgrad.oracles.slopes.directions import DIRECTIONS, Directions, Seeds, halved
 from refgrad.scenario.formats import FLOAT64, FORMATS, least_precise
 from refgrad.specification import shipped_path
 
@@ -63,10 +63,10 @@ def stairs_of(function: Directions) -> Stairs | None:
     if not seen.size or (seen == np.rint(seen)).all():
         return None
     bits, floating = _format_of(seen)
-    if bits < FORMATS["bfloat16"].bits / 2:  # a few constants
+    if bits < FORMATS["float8_e5m2"].bits:  # a few constants
         return None
     width = _width(function, still)
-    names = ("float32", "float16", "bfloat16")
+    names = ("float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2")
     by_width = next((name for name in names if FORMATS[name].unit >= width), names[-1])
     by_bits = next((name for name in reversed(names) if FORMATS[name].bits >= bits), names[0])
     sure = floating or bits >= FORMATS["float32"].bits - 1
@@ -115,11 +115,19 @@ class StaircaseClaim:
             yield from map(self.of_entry, range(self.claimed.size))
 
     def directions(self, members: Positions) -> Iterator[Floats]:
-        """Yield a direction along which the parts of all entries of an input add up, and others if there are many."""
+        """Yield a direction along which the parts of all entries of an input add up, and others if there are many.
+
+        Of the first, the entries of each sign are a direction, too: a term that is too large by some percent may be
+        hidden by larger entries of the other sign, as probabilities are by those of the targets.
+        """
         count = DIRECTIONS if self.function.method == "directions" else int(members.size > 1)
         for number in range(count):
             vector = self.function.random_vector(members)
-            yield np.where(self.claimed == 0, vector, np.copysign(vector, self.claimed)) if number == 0 else vector
+            if number == 0:
+                vector = np.where(self.claimed == 0, vector, np.copysign(vector, self.claimed))
+                parts = (np.where(sign * vector > 0, vector, 0.0) for sign in (1, -1))
+                yield from (part for part in parts if 1 < np.count_nonzero(part) < members.size)
+            yield vector
 
     def of_entry(self, flat: int) -> Discrepancy | None:
         """Return what is not right along the axis of an entry, or None."""
@@ -160,7 +168,7 @@ class StaircaseClaim:
         doubt = float(error + rounding + 2 * np.std(self.nearby @ vector))
         parts = np.abs(self.claimed * function.magnitude)[members]
         typical = max(abs(observed), float(parts.max()), NUMBERS.detectable**2 * outputs)
-        vague = min(vague_above(self.form), NUMBERS.detectable if len(along) == len(members) else 1.0)
+        vague = min(vague_above(self.form), NUMBERS.detectable if len(along) > 1 or len(members) == 1 else 1.0)
         gap = abs(observed - value)
         if self.sure and (gap <= doubt <= vague * typical or not (observed or moved.any())):
             return None
@@ -183,7 +191,7 @@ class StaircaseClaim:
 
     def slope(self, vector: Floats) -> tuple[float, float, Booleans]:
         """Return the slope of the weighted sum along a direction, its error, and a mask of the outputs that move."""
-        count = NUMBERS.pairs if self.form.bits <= HALVES else NUMBERS.pairs // 2
+        count = NUMBERS.pairs if self.form.narrow else NUMBERS.pairs // 2
         count *= 2 if np.count_nonzero(vector) > 1 else 1
         octaves = np.repeat(np.arange(NUMBERS.octaves) + self.form.bits // NUMBERS.divisor, count)
         distances = self.random.uniform(0.5, 1, octaves.size) / 2.0**octaves

@@ -23,7 +23,8 @@ class Choices:
     """What a kernel computes in, what it saves, how it sums, whether its operators are hidden, and its fault.
 
     ``inside`` and ``saved`` are ``float32`` or ``low``, the dtype of the inputs. ``order`` is that of sums: ``plain``,
-    ``reversed`` or ``chunks``.
+    ``reversed`` or ``chunks``. Products are added in one operator if they are ``fused``. ``constants`` are ``exact`` or
+    ``rounded`` to bfloat16.
     """
 
     inside: str = "float32"
@@ -31,6 +32,8 @@ class Choices:
     order: str = "plain"
     hidden: bool = False
     fault: str = ""
+    fused: bool = False
+    constants: str = "exact"
 
     def up(self, x: Any) -> Any:
         """Return a tensor in the precision of the computation."""
@@ -52,6 +55,20 @@ class Choices:
         if self.order == "chunks":
             return sum(part.float().sum(axis, keepdim=keepdim) for part in x.chunk(4, axis)).to(x.dtype)
         return x.sum(axis, keepdim=keepdim)
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        """Return a product of matrices, whose terms are added in some order."""
+        if self.order == "reversed":
+            return x.flip(-1) @ y.flip(-2)
+        if self.order == "chunks":
+            return sum(a @ b for a, b in zip(x.chunk(4, -1), y.chunk(4, -2), strict=True))
+        return x @ y
+
+    def constant(self, number: float, like: Any) -> Any:
+        """Return a constant of the dtype of a tensor."""
+        if self.constants == "rounded":
+            return torch.tensor(number).to(torch.bfloat16).to(like.dtype)
+        return torch.tensor(number, dtype=like.dtype)
 
     def mean(self, x: Any, axis: int) -> Any:
         """Return a mean along an axis, which is kept."""
@@ -88,7 +105,7 @@ def geglu_forward(c: Choices, a: Any, b: Any) -> tuple[Any, Tensors]:
 def geglu_backward(c: Choices, g: Any, a: Any, b: Any) -> Tensors:
     """Compute the hyperbolic tangent again, with constants of float32 or rounded."""
     a, b, g = c.up(a), c.up(b), c.up(g)
-    factor, cubic = torch.tensor(0.7978845608, dtype=a.dtype), torch.tensor(0.044715, dtype=a.dtype)
+    factor, cubic = c.constant(0.7978845608, a), c.constant(0.044715, a)
     t = torch.tanh(factor * (a + cubic * a * a * a))
     slope = 0.5 * (1 + t) + 0.5 * a * (1 - t * t) * factor * (1 + 3 * cubic * a * a)
     return g * b * slope, g * (0.5 * a * (1 + t))
@@ -310,22 +327,32 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType({
 })  # fmt: skip
 """The kernels by their names."""
 
-SCALES = {"x 1.01": 1.01, "x 1.03": 1.03, "x 1.1": 1.1, "sign": -1.0}
-FAULTS = (*SCALES, "one row", "one block", "one entry")
-"""Faults of the gradient of the first input that every kernel may have. Rows and blocks are 10 % off."""
+SCALES = {"x 1.01": 1.01, "x 1.03": 1.03, "x 1.1": 1.1, "sign": -1.0, "zeros": 0.0}
+"""Factors of the gradient."""
+
+FAULTS = (*SCALES, "zeros", "one row", "one block", "one entry", "constant", "tail")
+"""Faults of the gradient of the first input that every kernel may have.
+
+Rows and blocks are 10 % off. One entry, or the last eighth of the entries, is zero. The constant is 3 % of a typical
+entry.
+"""
 
 
 def spoiled(gradient: Any, fault: str) -> Any:
     """Return the gradient of the first input with a fault, before it is rounded."""
     if fault in SCALES:
         return gradient * SCALES[fault]
-    gradient = gradient.clone()
+    gradient = gradient.clone(memory_format=torch.contiguous_format)
     if fault == "one row":
         gradient[gradient.shape[0] // 2] *= 1.1
     if fault == "one block":
         gradient[..., : gradient.shape[-1] // 4] *= 1.1
     if fault == "one entry":
         gradient.view(-1)[gradient.abs().argmax()] = 0
+    if fault == "constant":
+        gradient += 0.03 * gradient.float().pow(2).mean().sqrt().to(gradient.dtype)
+    if fault == "tail":
+        gradient.view(-1)[-(gradient.numel() // 8) :] = 0
     return gradient
 
 

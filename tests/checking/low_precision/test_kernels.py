@@ -9,7 +9,7 @@ import pytest
 
 from refgrad import check_gradients
 from tests.checking.low_precision.kernels import FAULTS, KERNELS, Choices, torch
-from tests.checking.low_precision.table import DTYPES, HIDDEN, RIGHT, WRONG, outcome
+from tests.checking.low_precision.table import DTYPES, EVERY, HIDDEN, RIGHT, WRONG, outcome
 
 pytestmark = pytest.mark.engines
 
@@ -41,6 +41,30 @@ def test_differences_that_a_kernel_computes_in_float16_are_allowed() -> None:
     """An entry of the slope of GeGLU is the difference of numbers that are ten times as large."""
     report = outcome(KERNELS["GeGLU"], Choices("low", "low", "chunks"), torch.float16, 7)
     assert report.outcome == "right"
+
+
+def test_rounding_may_decide_the_order_of_sorted_entries() -> None:
+    """Two probabilities of experts are equal in bfloat16, and are chosen in the order of their indices."""
+    report = outcome(KERNELS["MoE routing"], Choices("low", "low"), torch.bfloat16, 2057, contexts=())
+    assert report.outcome == "right"
+
+
+def test_near_numbers_that_are_rounded_to_the_same_one_lose_their_differences() -> None:
+    choices = Choices(order="reversed", hidden=True)
+    report = outcome(EVERY["GroupNorm"], choices, torch.bfloat16, 100_370, contexts=())
+    assert report.outcome == "right"
+
+
+def test_rounded_constants_explain_errors_of_single_entries() -> None:
+    choices = Choices(fused=True, constants="rounded")
+    report = outcome(KERNELS["GeGLU"], choices, torch.float16, 100_775, contexts=())
+    assert report.outcome == "right"
+
+
+def test_masked_attention_is_compared() -> None:
+    right, wrong = (outcome(EVERY["capped attention"], Choices(fault=f), DTYPES[0], 3) for f in ("", "x 1.01"))
+    assert set(right.detectable) == {"0", "1", "2"}
+    assert (right.outcome, wrong.outcome) == ("right", "wrong")
 
 
 def test_an_error_barely_beyond_rounding_is_inconclusive() -> None:

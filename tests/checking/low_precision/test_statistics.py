@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from refgrad.checking import low_precision
 from refgrad.checking.low_precision import _of_entries, walsh
 from refgrad.checking.low_precision.statistics import (
+    SINGLE,
     Contrast,
     Errors,
     contrasts,
@@ -20,7 +22,6 @@ from refgrad.checking.low_precision.statistics import (
     groupings,
     noise,
     normal_quantile,
-    single,
     student_quantile,
 )
 from refgrad.scenario.formats import FORMATS, rounded
@@ -47,7 +48,7 @@ def simulated(seed: int, shape: tuple[int, int], *, shared: str, factor: Any = 1
     ways = min(4, 2 ** (count - 1).bit_length()) if count else 0
     signs = np.stack([walsh(np.arange(count).reshape(common), k) for k in range(ways)]) if count else None
     effects = [(count, signs * truth * BRAIN.unit)] if signs is not None else []
-    return Errors(rounded(observed, "bfloat16"), truth, scale, errors, effects, BRAIN)
+    return Errors(rounded(observed, "bfloat16"), truth, scale, errors, effects, BRAIN, BRAIN.unit)
 
 
 def found(data: Errors) -> Contrast | None:
@@ -99,9 +100,10 @@ def test_a_missing_constant_is_found(seed: int) -> None:
 
 def test_what_a_shared_rounding_explains_is_allowed() -> None:
     data = simulated(0, (4, 32), shared="all")
+    data = replace(data, observed=data.truth)  # no two entries are rounded to the same number
     (whole,) = (each for each in contrasts(data, {}) if not each.index)
-    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + single()), rel=1e-4)
-    assert single() == 2.0**-9
+    assert whole.allowed == pytest.approx(BRAIN.unit * (1 + BRAIN.unit), rel=1e-4)
+    assert SINGLE == 2.0**-9
     assert whole.limit(1) == pytest.approx(whole.allowed + student_quantile(1e-9, RUNS) * whole.error)
     assert whole.detectable(1) == pytest.approx(whole.wrong_above(1) + 1.645 * whole.error, rel=1e-3)
 
@@ -159,7 +161,7 @@ def hidden_errors(error: float) -> Errors:
     scale = 4 * np.abs(truth) * BRAIN.unit
     observed = truth + scale * np.array([error, 0.1, -0.1, 0.1])
     errors = np.random.default_rng(1).choice((-0.1, 0.1), (RUNS, 1, 4)) * scale
-    return Errors(observed, truth, scale, errors, (), BRAIN)
+    return Errors(observed, truth, scale, errors, (), BRAIN, BRAIN.unit)
 
 
 def test_equal_entries_have_equal_hidden_errors() -> None:
@@ -183,6 +185,16 @@ def test_what_is_barely_beyond_rounding_is_inconclusive(error: float, inconclusi
         inconclusive,
         wrong,
     )
+
+
+def test_differences_of_numbers_that_are_rounded_to_the_same_one_are_lost() -> None:
+    x = np.linspace(-0.5, 0.5, 32)
+    truth = 1 + x * BRAIN.unit
+    errors = np.broadcast_to(np.where(np.arange(RUNS) % 2, 0.1, -0.1)[:, None] * BRAIN.unit, (RUNS, 32))
+    data = Errors(np.ones(32), truth, np.full(32, BRAIN.unit), errors, (), BRAIN, BRAIN.unit)
+    (along,) = (each for each in contrasts(data, {"x": x}) if each.regressor == "x")
+    assert along.slope == pytest.approx(-BRAIN.unit)
+    assert BRAIN.unit <= along.allowed < 1.1 * BRAIN.unit
 
 
 def test_the_gap_is_small_for_many_entries() -> None:
@@ -226,6 +238,6 @@ def test_groups_are_all_entries_and_lines_and_slices(shape: tuple[int, ...], exp
 
 def test_a_single_number_has_a_slope() -> None:
     errors = 0.001 * np.random.default_rng(0).normal(size=RUNS)
-    data = Errors(np.array(1.01), np.array(1.0), np.array(0.001), errors, (), BRAIN)
+    data = Errors(np.array(1.01), np.array(1.0), np.array(0.001), errors, (), BRAIN, BRAIN.unit)
     (contrast,) = contrasts(data, {})
     assert contrast.slope == pytest.approx(0.01)

@@ -15,7 +15,7 @@ from refgrad.native.adapter.adapter import checked_adapter
 from refgrad.native.adapter.fields import STATEFUL_FEATURES
 from refgrad.native.engine import Engine, start
 from refgrad.native.runners.python_runner import REMEMBERED
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.constants import FLOATING
 from tests.native.tiny_engine import tiny_adapter
 
 
@@ -85,7 +85,7 @@ from tests.native.tiny_engine import tiny_adapter
             {"refusals": ("Error: no gradient", "Error")},
             "adapter 'tiny': refusals[1]: 'Error' fits errors that say nothing",
         ),
-        ({"dtypes": ("float8",)}, f"adapter 'tiny': dtypes: 'float8' is not among {sorted(FORMATS)}"),
+        ({"dtypes": ("float8",)}, f"adapter 'tiny': dtypes: 'float8' is not among {sorted(FLOATING)}"),
         (
             {"language": "none"},
             "adapter 'tiny': language: 'none' is not among ['python', 'javascript', 'cpp', 'java', 'r']",

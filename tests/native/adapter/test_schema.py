@@ -16,7 +16,7 @@ from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.adapter.adapter import KINDS
 from refgrad.native.adapter.fields import SCHEMAS, rows
 from refgrad.native.adapter.files import FILE_FIELDS, file_fields
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.constants import FLOATING
 from refgrad.scenario.kinds import WRITES
 from refgrad.specification import specs_directory
 
@@ -32,9 +32,9 @@ def test_the_schema_has_the_fields_of_engine_files_and_of_adapters() -> None:
     ("listed", "known"),
     [
         (SCHEMAS["kind"]["enum"], [*KINDS, "family"]),
-        (SCHEMAS["dtype"]["enum"], FORMATS),
-        (SCHEMAS["dtypes"]["items"]["enum"], FORMATS),
-        (SCHEMAS["coarser"]["additionalProperties"]["enum"], FORMATS),
+        (SCHEMAS["dtype"]["enum"], FLOATING),
+        (SCHEMAS["dtypes"]["items"]["enum"], FLOATING),
+        (SCHEMAS["coarser"]["additionalProperties"]["enum"], FLOATING),
         (SCHEMAS["errors"]["properties"], get_args(ErrorKind)),
         (SCHEMAS["policy"]["properties"], get_type_hints(Policy)),
         (SCHEMAS["in_place"]["properties"], WRITES),
