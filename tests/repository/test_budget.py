@@ -18,14 +18,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4679, "report": 2566, "facts": 753, "checking": 4458, "generation": 3292, "native": 3781,
-    "operators": 2495, "engine": 2342, "oracles": 2283, "scenario": 1292, "cli": 1207, "pytest_plugin": 1012,
+    "grading": 4681, "report": 2566, "facts": 755, "checking": 4836, "generation": 3270, "native": 3775,
+    "operators": 2495, "engine": 2342, "oracles": 2305, "scenario": 1304, "cli": 1223, "pytest_plugin": 1012,
     "lifecycle": 855, "adapters": 376, "interpreter": 336, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
-MODULES = 270
-CHOSEN_NUMBERS = 254
+MODULES = 271
+CHOSEN_NUMBERS = 253
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 
