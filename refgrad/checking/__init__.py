@@ -147,7 +147,7 @@ def _report(
             pullback = None if options.gradient is None else partial(SuppliedPullback, options.gradient)
             subject = CheckedFunction(engine, function, arguments, pullback, deadline)
             slow = options.reference and CheckedFunction(engine, options.reference, arguments, None, deadline)
-            with subject.chance.kept():
+            with subject.random_state.kept():
                 report = _checked(subject, options, slow)
     except SideEffectError as error:
         return GradientReport(name, "wrong", "none", 0, 0, message=str(error))
@@ -209,7 +209,7 @@ def _watched(engine: Engine, function: Callable[..., Any], deadline: Deadline, i
     try:
         with quiet():
             subject = CheckedFunction(engine, function, _arguments(inputs), None, deadline)
-            with subject.chance.kept():
+            with subject.random_state.kept():
                 return watched(subject)
     except UnsupportedError:
         return None

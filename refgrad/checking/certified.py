@@ -80,7 +80,7 @@ class CertifiedJudge:
         if self.trace.large:  # it would take too long to certify it entry by entry
             return [] if self.low else [undecided(self.positions[0])]  # in 16 bits all entries are compared at once
         contributions = self._contributions(seeds)
-        found, decided = [], {"passed", "wrong"} if known is None else {"passed"}
+        discrepancies, decided = [], {"passed", "wrong"} if known is None else {"passed"}
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
             judgement = self._judgement(name, gradient, contributions, decided)
             entry, outcome = judgement.entry, judgement.outcome
@@ -90,10 +90,10 @@ class CertifiedJudge:
                 discrepancy = Discrepancy(outcome, position, entry.index, entry.observed, *bounds, entry.budgets)
                 if discrepancy.failing and discrepancy.error <= self._lost(seeds):
                     continue
-                found.append(discrepancy)
+                discrepancies.append(discrepancy)
                 if known is None and discrepancy.failing and discrepancy.relative_error > self.tolerance:
                     return [discrepancy]
-        return found
+        return discrepancies
 
     def _judgement(self, name: str, gradient: Array, contributions: Any, decided: Collection[str]) -> Judgement:
         """Return the judgement by an interval, or by the narrowest one if the first decides nothing."""
@@ -130,8 +130,8 @@ class CertifiedJudge:
         sides = [(function.values(point + step * along) - function.here) @ weights / step for step in (STEP, -STEP)]
         if not all(abs(side - truth) <= AGREEING * size for side in sides):
             return None
-        beside = function.gradient(point + ASIDE * along, seeds)
-        if beside is None or not abs(float(along @ beside) - claimed) <= PLAIN * abs(truth - claimed):
+        nearby = function.gradient(point + ASIDE * along, seeds)
+        if nearby is None or not abs(float(along @ nearby) - claimed) <= PLAIN * abs(truth - claimed):
             return None
         return Discrepancy("wrong", self.positions[0], None, claimed, truth, truth, f"{truth:.10g}")
 
@@ -186,12 +186,12 @@ class UserFunction:
         self.positions = subject.positions
         dtypes = [*(kind.part for kind in subject.kinds), *(output.dtype.name for output in outputs)]
         self.precision = precision or least_precise(dtypes)
-        self.finest, self.arrays, self.here, self.scale = _finest(subject, outputs, self.precision)
+        self.most_precise, self.arrays, self.here, self.scale = _most_precise(subject, outputs, self.precision)
 
     def values(self, entries: Floats) -> Floats:
         """Return the flattened outputs at a flattened point, or NaN if there are none, or more or fewer than here."""
         try:
-            values = flattened(self.finest.values(split(entries, self.arrays)))
+            values = flattened(self.most_precise.values(split(entries, self.arrays)))
         except SubjectError:
             return np.full(self.here.size, np.nan)
         return values if values.size == self.here.size else np.full(self.here.size, np.nan)
@@ -214,7 +214,9 @@ class UserFunction:
             return None
 
 
-def _finest(subject: CheckedFunction, outputs: Arrays, precision: str) -> tuple[CheckedFunction, Arrays, Floats, Scale]:
+def _most_precise(
+    subject: CheckedFunction, outputs: Arrays, precision: str
+) -> tuple[CheckedFunction, Arrays, Floats, Scale]:
     """Return the function, its inputs and flattened outputs, and its steps.
 
     They are in float64 if the function accepts that, in all operations or in its inputs, and has about the same values.

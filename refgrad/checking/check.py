@@ -84,7 +84,7 @@ class GradientCheck:
         """Run the function forward, and choose the judge."""
         self.run_twice()
         subject, changed = self.subject, self.varying is not None
-        if subject.chance.found(lambda: subject.values(subject.point), changed=changed):
+        if subject.random_state.draws(lambda: subject.values(subject.point), changed=changed):
             self.run_twice()
 
     def run_twice(self) -> None:
@@ -113,17 +113,17 @@ class GradientCheck:
         """Return the judge, a certified one if the function can be traced, and the run that was traced."""
         if self.method != "auto":
             return self.differences, None
-        found, reference = Trace(), self.reference
+        record, reference = Trace(), self.reference
         own = self.subject if reference is None else None
         truth: Judge
         try:
-            traced = trace(reference or self.subject, self.expected_outputs, self.pullback.precision, found)
+            traced = trace(reference or self.subject, self.expected_outputs, self.pullback.precision, record)
             truth = CertifiedJudge(traced, self.subject.positions, self.choices, self.tolerance, own)
         except Untraceable as error:
             self.reason = str(error)
-            self.pullback.precision = least_precise([self.pullback.precision, *found.dtypes])
+            self.pullback.precision = least_precise([self.pullback.precision, *record.dtypes])
             truth = self.differences
-        return truth, found.run if reference is None else None
+        return truth, record.run if reference is None else None
 
     @cached_property
     def differences(self) -> DifferencesJudge:
@@ -161,9 +161,9 @@ class GradientCheck:
         yield dense
         if sum(output.size for output, taken in zip(self.outputs, active, strict=True) if taken) > 1:
             yield self.balanced(dense)
-        alone = [k for k, taken in enumerate(active) if taken]
-        if 1 < len(alone) <= OWN_SEEDS:
-            yield from (self.dense(tuple(k == each for k in range(len(active)))) for each in alone)
+        used = [k for k, taken in enumerate(active) if taken]
+        if 1 < len(used) <= OWN_SEEDS:
+            yield from (self.dense(tuple(k == each for k in range(len(active)))) for each in used)
 
     @property
     def seedable(self) -> bool:
@@ -221,11 +221,11 @@ class GradientCheck:
             text = f"output {undefined} is not finite at this point: choose one inside of the function's domain"
             return self.report("inconclusive", message=text, cause="domain")
         try:
-            found = self.check_seeds()
+            discrepancies = self.check_seeds()
         except Fault as fault:
             return self.report("wrong", message=fault.message)
-        compared = None if failing(found) or not self.seeds else self.comparison()
-        return self.concluded(found) if compared is None else compared
+        compared = None if failing(discrepancies) or not self.seeds else self.comparison()
+        return self.concluded(discrepancies) if compared is None else compared
 
     def comparison(self) -> GradientReport | None:
         """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
@@ -242,12 +242,12 @@ class GradientCheck:
             )
         return None
 
-    def concluded(self, found: list[tuple[Seeds, Discrepancy]]) -> GradientReport | Failing:
+    def concluded(self, discrepancies: list[tuple[Seeds, Discrepancy]]) -> GradientReport | Failing:
         """Return the report on the discrepancies, or the first that fails."""
-        wrong = [(seeds, d) for seeds, d in found if d.failing and d.relative_error > self.tolerance]
+        wrong = [(seeds, d) for seeds, d in discrepancies if d.failing and d.relative_error > self.tolerance]
         if wrong:
             return Failing(*wrong[0])
-        open_questions = tuple({(d.input, d.entry): d for _, d in found}.values())
+        open_questions = tuple({(d.input, d.entry): d for _, d in discrepancies}.values())
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:
             cause = unknown[0].cause or "noise"
@@ -264,19 +264,19 @@ class GradientCheck:
 
     def check_seeds(self) -> list[tuple[Seeds, Discrepancy]]:
         """Judge the gradients of two runs, in turn, under every seed; stop at the first that is wrong, or in time."""
-        found: list[tuple[Seeds, Discrepancy]] = []
+        discrepancies: list[tuple[Seeds, Discrepancy]] = []
         with suppress(OutOfTime):
             for number, seeds in enumerate(self.all_seeds()):
                 if number == 0:
-                    found += self.check_twice(seeds)
+                    discrepancies += self.check_twice(seeds)
                 elif not self.known(seeds):
-                    found += self.check_seed(seeds, self.gradients(self.other(number), seeds))
+                    discrepancies += self.check_seed(seeds, self.gradients(self.other(number), seeds))
                 self.seeds.append(seeds)
-                if failing(found):
+                if failing(discrepancies):
                     if number:
                         self.refuse_difference(self.first, self.fresh(self.seeds[0]))
                     break
-        return found
+        return discrepancies
 
     def other(self, number: int) -> Pullback:
         """Return one of two runs in turn, or the only one if a backward runs the function anew."""
@@ -287,8 +287,8 @@ class GradientCheck:
         for a, b in zip(self.seeds[0], seeds, strict=True):
             if a is not b and (a is None or b is None or (BACK * a).tobytes() != b.tobytes()):
                 return False
-        found = self.gradients(self.other(1), seeds)
-        return all(alike(BACK * a, b) for a, b in zip(self.first, found, strict=True))
+        gradients = self.gradients(self.other(1), seeds)
+        return all(alike(BACK * a, b) for a, b in zip(self.first, gradients, strict=True))
 
     def check_twice(self, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:
         """Run backward twice through one graph, the second time with multiplied seeds, whose gradient is known then."""
@@ -299,8 +299,8 @@ class GradientCheck:
         linear = all(alike(factor * a, b) for a, b in zip(self.first, second, strict=True))
         if not linear:
             self.refuse_difference(self.first, self.gradients(self.pullback, seeds))
-        found = self.check_seed(seeds, self.first)
-        return found if linear or failing(found) else found + self.check_seed(other, second)
+        discrepancies = self.check_seed(seeds, self.first)
+        return discrepancies if linear or failing(discrepancies) else discrepancies + self.check_seed(other, second)
 
     def check_seed(self, seeds: Seeds, gradients: Sequence[Array]) -> list[tuple[Seeds, Discrepancy]]:
         """Judge the gradients under some seeds; if they seem to be wrong, judge those of a new run."""
@@ -311,16 +311,16 @@ class GradientCheck:
 
     def confirmed(self, seeds: Seeds, gradients: Sequence[Array]) -> list[tuple[Seeds, Discrepancy]]:
         """Judge the gradients under some seeds, and those of a new run if they seem to be wrong."""
-        found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
-        if not failing(found):
-            return found
+        discrepancies = [(seeds, discrepancy) for discrepancy in self.judged(seeds, gradients)]
+        if not failing(discrepancies):
+            return discrepancies
         again = self.fresh(seeds)
         if all(alike(a, b) for a, b in zip(gradients, again, strict=True)):
-            return found
-        found = [(seeds, discrepancy) for discrepancy in self.judged(seeds, again)]
-        if not failing(found):
+            return discrepancies
+        discrepancies = [(seeds, discrepancy) for discrepancy in self.judged(seeds, again)]
+        if not failing(discrepancies):
             self.refuse_difference(again, self.fresh(seeds))
-        return found
+        return discrepancies
 
     def refuse_difference(self, gradients: Sequence[Array], again: Sequence[Array]) -> None:
         """Raise a fault if a backward gave another gradient the second time."""
@@ -335,14 +335,14 @@ class GradientCheck:
 
     def judged(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
         """Return what is not right; differences decide where certification is inconclusive."""
-        found = self.judge.judge(seeds, gradients, known)
+        discrepancies = self.judge.judge(seeds, gradients, known)
         if not isinstance(self.judge, CertifiedJudge):
-            return found
+            return discrepancies
         if self.judge.low:  # differences know no more of rounding, and all entries are compared later
-            return [d for d in found if d.severity != "inconclusive" or not np.isfinite(d.upper - d.lower)]
+            return [d for d in discrepancies if d.severity != "inconclusive" or not np.isfinite(d.upper - d.lower)]
         return [
             better
-            for each in found
+            for each in discrepancies
             for better in (
                 self.differences.judge(seeds, gradients, known or each) if each.severity == "inconclusive" else [each]
             )
@@ -351,12 +351,12 @@ class GradientCheck:
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
         """Return the gradients, zeros for absent ones. Raises Fault if a shape or dtype is not that of the input."""
         subject, result = self.subject, []
-        for name, given, primal in zip(subject.names, pullback.gradients(seeds), subject.point, strict=True):
-            gradient = np.zeros(primal.shape, primal.dtype) if given is None else given
+        for name, observed, primal in zip(subject.names, pullback.gradients(seeds), subject.point, strict=True):
+            gradient = np.zeros(primal.shape, primal.dtype) if observed is None else observed
             for what in ("shape", "dtype"):
-                found, expected = getattr(gradient, what), getattr(primal, what)
-                if found != expected:
-                    raise Fault(f"the gradient of input {name} has the {what} {found}, but the input has {expected}")
+                actual, expected = getattr(gradient, what), getattr(primal, what)
+                if actual != expected:
+                    raise Fault(f"the gradient of input {name} has the {what} {actual}, but the input has {expected}")
             result.append(gradient)
         return result
 
@@ -379,9 +379,9 @@ class GradientCheck:
         )
 
 
-def failing(found: Sequence[tuple[Seeds, Discrepancy]]) -> bool:
+def failing(discrepancies: Sequence[tuple[Seeds, Discrepancy]]) -> bool:
     """Return True if anything is at fault."""
-    return any(discrepancy.failing for _, discrepancy in found)
+    return any(discrepancy.failing for _, discrepancy in discrepancies)
 
 
 def alike(a: Array, b: Array) -> bool:

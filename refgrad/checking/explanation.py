@@ -157,23 +157,23 @@ Index = tuple[int, int]
 
 def report(check: GradientCheck) -> GradientReport:
     """Run a check and return its report, which can be explained if it is about a wrong entry."""
-    found = check.run()
-    if isinstance(found, GradientReport):
-        return found
-    return replace(check.report("wrong"), explain=lambda: explanation(check, found))
+    result = check.run()
+    if isinstance(result, GradientReport):
+        return result
+    return replace(check.report("wrong"), explain=lambda: explanation(check, result))
 
 
-def explanation(check: GradientCheck, found: Failing) -> Explanation:
+def explanation(check: GradientCheck, failing: Failing) -> Explanation:
     """Return the message about a wrong entry and the entry, as far as there is time to find them.
 
     If the function does not run as it did during the check, they are those of the check itself.
     """
-    with quiet(), check.subject.chance.kept():
+    with quiet(), check.subject.random_state.kept():
         try:
-            return Explainer(check).explain(found.seeds, found.discrepancy)
+            return Explainer(check).explain(failing.seeds, failing.discrepancy)
         except Exception:  # noqa: BLE001 (the function may raise anything now)
-            wrong = found.discrepancy
-            return wrong_entry(check.subject, wrong, found.seeds, check.subject.point, check.judge.method), wrong
+            wrong = failing.discrepancy
+            return wrong_entry(check.subject, wrong, failing.seeds, check.subject.point, check.judge.method), wrong
 
 
 class Explainer:
@@ -260,23 +260,23 @@ class Explainer:
 
         def failing(half: Sequence[Index]) -> tuple[Seeds, Discrepancy] | None:
             part = self.masked(seeds, half)
-            found = self.failing(part, discrepancy)
-            return None if found is None else (part, found)
+            wrong = self.failing(part, discrepancy)
+            return None if wrong is None else (part, wrong)
 
         indices = [(k, int(i)) for k, array in enumerate(seeds) if array is not None for i in np.flatnonzero(array)]
         kept, last = halved(indices, failing)
         for output, flat in kept if len(kept) == 1 else ():
             unit = self.check.single(output, flat, 1.0)
-            found = self.failing(unit, discrepancy)
-            if found is not None:
-                return unit, found
+            wrong = self.failing(unit, discrepancy)
+            if wrong is not None:
+                return unit, wrong
         return last if last and all(is_printed(seed) for seed in last[0]) else (seeds, discrepancy)
 
     def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
         """Return the worst entry under other seeds, or None if none fails."""
         gradients = self.check.fresh(seeds)
-        found = [d for d in self.check.judged(seeds, gradients, known) if d.failing]
-        worst = min(found, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
+        failing_entries = [d for d in self.check.judged(seeds, gradients, known) if d.failing]
+        worst = min(failing_entries, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
         return worst or self.furthest(gradients, seeds)
 
     def furthest(self, gradients: Sequence[Array], seeds: Seeds) -> Discrepancy | None:
@@ -315,9 +315,9 @@ class Explainer:
             return self.check.subject.point, discrepancy
         for digits in (0, 1, 2):
             point = tuple(np.round(x, digits) if x.size <= PRINTED_ENTRIES else x for x in check.subject.point)
-            found = self.elsewhere(point, seeds, discrepancy)
-            if found is not None and min(found.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
-                return point, found
+            simpler = self.elsewhere(point, seeds, discrepancy)
+            if simpler is not None and min(simpler.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
+                return point, simpler
         return self.check.subject.point, discrepancy
 
     def moved(self, point: Arrays) -> tuple[CheckedFunction, Pullback, Judge]:
@@ -341,10 +341,10 @@ class Explainer:
             last = pullback if pullback.runs_by_itself else None
             if isinstance(judge, CertifiedJudge):
                 last = judge.trace.run or last
-            found = judge.judge(seeds, check.gradients(last or subject.pullback(point), seeds), discrepancy)
+            discrepancies = judge.judge(seeds, check.gradients(last or subject.pullback(point), seeds), discrepancy)
         except UNDEFINED:
             return None
-        return next((d for d in found if _kind(d) == _kind(discrepancy)), None)
+        return next((d for d in discrepancies if _kind(d) == _kind(discrepancy)), None)
 
 
 def _kind(d: Discrepancy) -> tuple[str, int, tuple[int, ...] | None, bool]:

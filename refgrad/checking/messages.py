@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, from_real
 from refgrad.checking.patterns import FEW
 from refgrad.checking.report import entry_text
 from refgrad.checking.subject import CheckedFunction, Seeds
@@ -100,21 +100,21 @@ class WrongEntries:
     def message(self, subject: CheckedFunction) -> str:
         """Return the message."""
         index = f"[{spelled(self.entries)}]" * bool(self.entries)
-        words, shown, array = "", f"{{}}{index}", self.array
+        words, printed, array = "", f"{{}}{index}", self.array
         numbers: list[Any] = [np.asarray(each[self.entries]) for each in self.gradients]
         if array is not None:
             each = "these entries" if self.regressor == CONSTANT else f"gradient * {self.regressor}"
-            words, shown = f", the sum of {each}", f"np.sum({self.code(subject)}{shown})"
+            words, printed = f", the sum of {each}", f"np.sum({self.code(subject)}{printed})"
             numbers = [np.sum(each * array[self.entries]) for each in numbers]
         elif slice(None) in self.entries:
-            words, shown = ", the norm of these entries", f"np.linalg.norm({shown})"
+            words, printed = ", the norm of these entries", f"np.linalg.norm({printed})"
             numbers = [np.linalg.norm(each) for each in numbers]
         return "\n".join([
             self.text,
             f"  output:          {_output_text(self.seeds)}",
             f"  backward gives:  {numbers[0]:.6g}{words}",
             f"  the truth is:    {numbers[1]:.6g}",
-            program(subject, self.seeds, subject.point, subject.positions[self.input], shown),
+            program(subject, self.seeds, subject.point, subject.positions[self.input], printed),
         ])
 
     def code(self, subject: CheckedFunction) -> str:
@@ -122,8 +122,8 @@ class WrongEntries:
         if self.regressor == CONSTANT:
             return ""
         names = {f"input {name}": f"x{i}" for name, i in zip(subject.names, subject.positions, strict=True)}
-        names |= {f"output {k}": f"outputs{place}" for k, place in enumerate(subject.output_places)}
-        calls_of_seeds = _cotangents(subject, given_seeds(self.seeds))
+        names |= {f"output {k}": f"outputs{path}" for k, path in enumerate(subject.output_paths)}
+        calls_of_seeds = _cotangents(subject, present_seeds(self.seeds))
         names |= {f"the cotangent of output {k}": PYTHON.called(call) for k, call in calls_of_seeds}
         array = PYTHON.called(calls.value(subject.engine.adapter, names[self.regressor]))
         return f"{array}[{spelled(self.entries)}] * "
@@ -134,7 +134,7 @@ def spelled(entries: Sequence[int | slice]) -> str:
     return ", ".join(":" if isinstance(each, slice) else str(each) for each in entries)
 
 
-def _shown(subject: CheckedFunction, lines: Sequence[str]) -> str:
+def _listing(subject: CheckedFunction, lines: Sequence[str]) -> str:
     """Return the lines of a program, with what comes before them, as the end of a message."""
     text = "\n".join(lines)
     text = DRAWN * ("drawn(" in text) + "# inputs is the tuple of all inputs\n" * ("inputs[" in text) + text
@@ -150,15 +150,15 @@ def _sizes(discrepancy: Discrepancy) -> str:
     )
 
 
-def given_seeds(seeds: Seeds) -> list[tuple[int, Array]]:
+def present_seeds(seeds: Seeds) -> list[tuple[int, Array]]:
     """Return the numbers of the outputs with a seed, and their seeds."""
     return [(k, seed) for k, seed in enumerate(seeds) if seed is not None]
 
 
 def _taking_part(seeds: Seeds) -> list[tuple[int, Array]]:
     """Return the outputs with a seed other than 0, or the first that is run backward if there is none."""
-    given = given_seeds(seeds)
-    return [(k, seed) for k, seed in given if np.any(seed)] or given[:1]
+    present = present_seeds(seeds)
+    return [(k, seed) for k, seed in present if np.any(seed)] or present[:1]
 
 
 def _output_text(seeds: Seeds) -> str:
@@ -187,13 +187,13 @@ def advice(discrepancy: Discrepancy) -> str:
     return f"{compare}; it gives {observed / truth:.10g} times what it should" if truth else compare
 
 
-def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int, shown: str) -> str:
+def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int, printed: str) -> str:
     """Return a program that prints what is ``shown`` of the gradient of an input, for which it has braces."""
     adapter = subject.engine.adapter
     names, lines = _inputs(subject, point)
     whole, leaf = subject.spelled(names), names[position]
     *others, (k, cotangent) = _cotangents(subject, _taking_part(seeds))
-    several = subject.output_places or [f"[{n}]" if len(seeds) > 1 else "" for n in range(len(seeds))]
+    several = subject.output_paths or [f"[{n}]" if len(seeds) > 1 else "" for n in range(len(seeds))]
     if isinstance(adapter, TapeAdapter):
         lines.append(f"outputs = {whole}")
         for n, each in others:
@@ -205,7 +205,7 @@ def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int
         call = calls.vjp(adapter, f"lambda {', '.join(checked)}: {whole}{several[k]}", Names(tuple(checked)))
         lines.append(f"outputs, pullback = {PYTHON.called(call)}")
         gradient = f"pullback({PYTHON.called(cotangent)})[{checked.index(leaf)}]"
-    return _shown(subject, [*lines, f"print({shown.format(gradient)})"])
+    return _listing(subject, [*lines, f"print({printed.format(gradient)})"])
 
 
 def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Call]]:
@@ -225,23 +225,23 @@ def context_program(
     """
     names, lines = _inputs(subject, point)
     checked = ", ".join(names[i] for i in subject.positions)
-    cotangents = _cotangents(subject, given_seeds(seeds))
-    shown = "gradients"
+    cotangents = _cotangents(subject, present_seeds(seeds))
+    printed = "gradients"
     if discrepancy is not None:
         entry = _index(subject, discrepancy)
-        shown = f"gradients[{subject.positions.index(discrepancy.input)}]{entry}.item()"
+        printed = f"gradients[{subject.positions.index(discrepancy.input)}]{entry}.item()"
     replacement, statements = code
     lines += [replacement] if replacement else []
     lines += [
         f"def call({checked}):",
         f"    outputs = {subject.spelled(names)}",
-        f"    return {', '.join(f'outputs{subject.output_places[k]}' for k, _ in cotangents)},",
+        f"    return {', '.join(f'outputs{subject.output_paths[k]}' for k, _ in cotangents)},",
         f"primals = [{checked}]",
         f"cotangents = [{', '.join(PYTHON.called(each) for _, each in cotangents)}]",
         *statements.splitlines(),
-        f"print({shown})",
+        f"print({printed})",
     ]
-    return _shown(subject, lines)
+    return _listing(subject, lines)
 
 
 def _inputs(subject: CheckedFunction, point: Arrays) -> tuple[list[str], list[str]]:
@@ -260,27 +260,27 @@ def _index(subject: CheckedFunction, discrepancy: Discrepancy) -> str:
 
 
 def _leaf(subject: CheckedFunction, i: int, point: Arrays) -> str:
-    given = subject.inputs[i]
-    if given.array is None:
-        return subject.library.code(given.given) or _given(subject, i)
+    each = subject.inputs[i]
+    if each.array is None:
+        return subject.library.code(each.original) or _taken_from_inputs(subject, i)
     checked = i in subject.positions
-    array = as_given(point[subject.positions.index(i)] if checked else given.array, given.kind)
+    array = from_real(point[subject.positions.index(i)] if checked else each.array, each.kind)
     tensor = calls.tensor(
         subject.engine.adapter,
-        array=Expression(_literal(array, _given(subject, i))),
+        array=Expression(_literal(array, _taken_from_inputs(subject, i))),
         scalar=Expression(repr(array.item()) if array.ndim == 0 else "None"),
-        dtype=subject.library.dtype_code(given.kind),
+        dtype=subject.library.dtype_code(each.kind),
         requires_grad=checked,
     )
     return PYTHON.called(tensor)
 
 
-def _given(subject: CheckedFunction, i: int) -> str:
+def _taken_from_inputs(subject: CheckedFunction, i: int) -> str:
     """Return code for a leaf of the inputs of the check, or a parameter of its module."""
-    places = subject.arguments_tree.places
-    if i < len(places):
-        return f"inputs{places[i]}"
-    return f"dict(function.named_parameters())[{[*subject.parameters][i - len(places)]!r}]"
+    paths = subject.arguments_tree.paths
+    if i < len(paths):
+        return f"inputs{paths[i]}"
+    return f"dict(function.named_parameters())[{[*subject.parameters][i - len(paths)]!r}]"
 
 
 def _literal(array: Array, otherwise: str) -> str:
@@ -310,4 +310,4 @@ def _seed_literal(subject: CheckedFunction, seed: Array, kind: Kind) -> str:
         for form, changed in CHANGED.items():
             if np.array_equal(changed(array), seed):
                 return form.format(code)
-    return _literal(as_given(seed, kind), "seed")
+    return _literal(from_real(seed, kind), "seed")

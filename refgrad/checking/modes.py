@@ -79,23 +79,23 @@ def implicit(check: GradientCheck, equation: Function) -> tuple[CheckedFunction,
     program, also if the program stops before F is zero.
     """
     subject, library, pullback = check.subject, check.subject.library, check.pullback
-    inputs = subject.arguments_tree.build([x.given for x in subject.inputs[: len(subject.arguments_tree.leaves)]])
+    inputs = subject.arguments_tree.build([x.original for x in subject.inputs[: len(subject.arguments_tree.leaves)]])
     kinds = [replace(kind, strides=None) for kind in pullback.kinds]
 
-    def made(arrays: Sequence[Array], *, requires_grad: bool = False) -> list[Any]:
+    def tensors_of(arrays: Sequence[Array], *, requires_grad: bool = False) -> list[Any]:
         return [library.make(x, kind, requires_grad=requires_grad) for x, kind in zip(arrays, kinds, strict=True)]
 
-    tensors = made(pullback.outputs, requires_grad=True)
+    tensors = tensors_of(pullback.outputs, requires_grad=True)
     whole = CheckedFunction(subject.engine, equation, (*tensors, *inputs), None, subject.deadline)
-    whole.chance = subject.chance
+    whole.random_state = subject.random_state
     inner = GradientCheck(whole, check.choices, 0.0, check.method)
     seeds = [inner.single(k, i, 1.0) for k, residual in enumerate(inner.outputs) for i in range(residual.size)]
     rows = np.array([flattened(tuple(inner.judge.truths(seed)[: len(kinds)])) for seed in seeds])
     if rows.shape != (len(seeds), len(seeds)) or not np.linalg.cond(rows) < 1 / FORMATS[pullback.precision].unit:
         raise UnsupportedError("the equation does not determine the outputs: it must have as many entries as they")
     own, others = ([*np.cumsum([array.size for array in arrays])[:-1]] for arrays in (pullback.outputs, inner.outputs))
-    inverse = [made(np.split(block, own)) for block in np.split(np.linalg.inv(rows), others, 1)]
-    fixed, here = made(pullback.outputs), inner.pullback.tensors
+    inverse = [tensors_of(np.split(block, own)) for block in np.split(np.linalg.inv(rows), others, 1)]
+    fixed, here = tensors_of(pullback.outputs), inner.pullback.tensors
 
     def solution(*primals: Any) -> Any:
         residuals = equation(*fixed, *primals)
@@ -106,7 +106,7 @@ def implicit(check: GradientCheck, equation: Function) -> tuple[CheckedFunction,
 
     lost = ALLOWANCE * FORMATS[pullback.precision].unit * float(np.linalg.cond(rows))
     result = FixedFunction(subject.engine, solution, inputs, None, subject.deadline)
-    result.chance = subject.chance
+    result.random_state = subject.random_state
     return result, lost
 
 
@@ -118,7 +118,7 @@ def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFu
     seeds = [library.make(array, pullback.kinds[k], requires_grad=True) for k, array in arrays.items()]
     function = library.gradient_function(only_checked(subject, chosen), len(pullback.leaves))
     result = CheckedFunction(subject.engine, function, (*pullback.leaves, *seeds), None, subject.deadline)
-    result.chance = subject.chance
+    result.random_state = subject.random_state
     return result
 
 

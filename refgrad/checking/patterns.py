@@ -17,7 +17,7 @@ from refgrad.scenario.formats import FORMATS, Format
 NEAR = 1e-6
 """Least relative tolerance for entries that are the same."""
 
-BY_CHANCE = 100
+FEWEST_SETS = 100
 """Least number of sets of wrong entries of the same size for which a condition on their values is no coincidence."""
 
 SHORTEST = 3
@@ -248,7 +248,7 @@ def _mask(g: Whole) -> Iterator[str]:
     if g.point.shape != g.claimed.shape:
         return
     right, wrong = g.point[g.right], g.point[~g.right]
-    if not right.size or comb(g.point.size, wrong.size) < BY_CHANCE:
+    if not right.size or comb(g.point.size, wrong.size) < FEWEST_SETS:
         return
     for below, above, word in ((right, wrong, ">"), (wrong, right, "<")):
         low, high = float(below.max()), float(above.min())

@@ -123,8 +123,8 @@ class GradientReport:
 
     def introduced(self, words: str) -> GradientReport:
         """Return the explained report with a few words before its text."""
-        found = self.explained()
-        return replace(found, message=f"{words}{found}")
+        explained = self.explained()
+        return replace(explained, message=f"{words}{explained}")
 
     def __str__(self) -> str:
         """Return the message, or the outcome in a few lines."""
@@ -136,16 +136,16 @@ class GradientReport:
         where = f"at {self.points} points, " if self.points > 1 else ""
         lines = [f"gradient {self.outcome}: {where}{entries} under {seeds}, {HOW[self.method]}"]
         if self.looked_at < self.entries and self.points == 1:
-            alone = f"an error in one of {self.looked_at} entries would have shown alone"
-            lines.append(f"{alone}, in the rest only with others")
+            words = f"an error in one of {self.looked_at} entries would have shown alone"
+            lines.append(f"{words}, in the rest only with others")
         least = self.detectable.items()
         lines += [f"errors above {100 * size:.2g} % in input {name} would have shown" for name, size in least]
         lines += [f"{outcome} as the derivative of the {name}" for name, outcome in self.derivatives.items()]
         if self.reason:
             lines.append(f"not certified, because {self.reason}")
         if self.chance_to_miss:
-            chance = f"a probability of at most {self.chance_to_miss:.0e}"
-            lines.append(f"errors in several entries cancel unseen with {chance}")
+            words = f"a probability of at most {self.chance_to_miss:.0e}"
+            lines.append(f"errors in several entries cancel unseen with {words}")
         lines += [f"not compared when {call}" for call in self.refused[:MOST_REFUSED]]
         return lines + [describe_inconclusive(discrepancy) for discrepancy in self.inconclusive]
 

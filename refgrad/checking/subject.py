@@ -14,8 +14,8 @@ import numpy as np
 
 from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, TensorLibrary, UnsupportedError, library_of
-from refgrad.checking.libraries.library import Chance
-from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, Kind, as_given, as_real, near, tree_of
+from refgrad.checking.libraries.library import RandomState
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, Kind, as_real, from_real, near, tree_of
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine
@@ -55,7 +55,7 @@ class Input:
     ``name`` is ``0``, ``0['w']``, or ``the parameter 'weight'``, for example.
     """
 
-    given: Any
+    original: Any
     name: str
     array: Array | None = None
     kind: Kind = NO_KIND
@@ -87,7 +87,7 @@ class CheckedFunction:
         self.tree = self.arguments_tree
         if parameters:
             self.tree = tree_of((*inputs, *parameters.values()), self.library.is_tensor)
-        self.output_places: tuple[str, ...] = ()
+        self.output_paths: tuple[str, ...] = ()
         self.output_kinds: tuple[Kind, ...] = ()
         self.function = self.library.with_parameters(function, tuple(parameters))
         self.inputs = _read_inputs(self.library, self.arguments_tree, parameters)
@@ -100,7 +100,7 @@ class CheckedFunction:
         """Seeds that were drawn, and code that draws them again."""
         self.programs: dict[Any, Any] = {}
         """The library's own programs of the function by the dtypes of the inputs, once they are needed."""
-        self.chance = Chance(self.library, function, [x.given for x in self.inputs])
+        self.random_state = RandomState(self.library, function, [x.original for x in self.inputs])
         own = DirectPullback if self.library.direct else TapePullback
         self.make_pullback = pullback or (FunctionalPullback if isinstance(engine.adapter, FunctionalAdapter) else own)
         if not self.positions:
@@ -149,7 +149,7 @@ class CheckedFunction:
         return [
             make(i, checked[i])
             if i in checked
-            else x.given
+            else x.original
             if x.array is None
             else self.library.make(x.array, x.kind, requires_grad=False)
             for i, x in enumerate(self.inputs)
@@ -161,11 +161,11 @@ class CheckedFunction:
         Raises SubjectError if the function raises or returns none.
         """
         self.deadline.refuse()
-        self.chance.again()
+        self.random_state.again()
         copied = self.positions if self.copied else ()
-        given = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
+        original = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
         try:
-            outputs = (function or self.function)(*given)
+            outputs = (function or self.function)(*original)
         except Exception as error:
             if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, which are leaves here
                 self.copied = True
@@ -175,22 +175,22 @@ class CheckedFunction:
 
     def applied(self, *primals: Any) -> tuple[Any, ...]:
         """Return the outputs for other checked inputs; the other inputs are as given."""
-        given = dict(zip(self.positions, primals, strict=True))
-        return self.call(self.arguments(self.point, lambda position, _: given[position]))
+        original = dict(zip(self.positions, primals, strict=True))
+        return self.call(self.arguments(self.point, lambda position, _: original[position]))
 
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
-        if len(self.output_places) == 1 and self.library.is_tensor(outputs):
+        if len(self.output_paths) == 1 and self.library.is_tensor(outputs):
             return (outputs,)
         tree = tree_of(outputs, self.library.is_tensor)
         leaves, floats = tree.leaves, (float,) if self.library.counts_floats else ()
-        pairs = zip(leaves, tree.places, strict=True)
-        found = [pair for pair in pairs if isinstance(pair[0], floats) or self.library.is_tensor(pair[0])]
-        if not found:
+        pairs = zip(leaves, tree.paths, strict=True)
+        tensors = [pair for pair in pairs if isinstance(pair[0], floats) or self.library.is_tensor(pair[0])]
+        if not tensors:
             raise SubjectError(f"output 0 is {_name(leaves[0]) if leaves else 'empty'}, not a tensor")
-        if self.output_places and len(found) != len(self.output_places):
+        if self.output_paths and len(tensors) != len(self.output_paths):
             raise SubjectError("the function returns another number of tensors in another call", cause="changes")
-        self.output_places = self.output_places or tuple(place for _, place in found)
-        return tuple(leaf for leaf, _ in found)
+        self.output_paths = self.output_paths or tuple(path for _, path in tensors)
+        return tuple(leaf for leaf, _ in tensors)
 
     def values(self, point: Arrays) -> Arrays:
         """Return the outputs at a point as arrays."""
@@ -215,7 +215,7 @@ def quiet() -> Iterator[None]:
 
 
 def _read_inputs(library: TensorLibrary, tree: Any, parameters: dict[str, Any]) -> tuple[Input, ...]:
-    own = _checked(library, tree.leaves, [place[1:].replace("]", "", 1) for place in tree.places])
+    own = _checked(library, tree.leaves, [path[1:].replace("]", "", 1) for path in tree.paths])
     more = (_input(library, p, f"the parameter {name!r}", checked=True) for name, p in parameters.items())
     try:
         return (*own, *more)
@@ -231,7 +231,7 @@ def _checked(library: TensorLibrary, leaves: Sequence[Any], names: Sequence[str]
         _input(library, leaf, name, checked=True) if is_tensor or is_float else Input(leaf, name)
         for leaf, name, is_tensor, is_float in zip(leaves, names, tensors, floats, strict=True)
     ]
-    required = [x.checked and library.requires_grad(x.given) for x in read]
+    required = [x.checked and library.requires_grad(x.original) for x in read]
     chosen = required if any(required) else [x.checked for x in read]
     return [x if x.checked == taken else replace(x, checked=taken) for x, taken in zip(read, chosen, strict=True)]
 
@@ -327,7 +327,7 @@ class Pullback:
 
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
         """Raise SideEffectError if a seed has changed."""
-        expected = np.asarray(self.library.oriented(as_given(seed, self.kinds[output])))
+        expected = np.asarray(self.library.oriented(from_real(seed, self.kinds[output])))
         if not same_bits(expected, self.library.values(tensor)):
             raise SideEffectError(f"the backward writes to the seed of output {output}")
 
@@ -347,7 +347,7 @@ class DirectPullback(Pullback):
             return (None,) * len(self.leaves)
         outputs, arrays, tensors = zip(*taking_part, strict=True)
         with self.backward_from(outputs[0]):
-            found = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
+            gradients = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
         for i, earlier, array in self.returned:
             if not same_bits(self.library.read_gradient(earlier), array):
                 what = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
@@ -355,8 +355,8 @@ class DirectPullback(Pullback):
         for k, array, tensor in zip(outputs, arrays, tensors, strict=True):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the backward")
-        result = tuple(None if each is None else self.library.read_gradient(each) for each in found)
-        triples = zip(self.subject.positions, found, result, strict=True)
+        result = tuple(None if each is None else self.library.read_gradient(each) for each in gradients)
+        triples = zip(self.subject.positions, gradients, result, strict=True)
         self.returned = [(i, each, array) for i, each, array in triples if array is not None]
         return result
 
@@ -389,8 +389,8 @@ class TapePullback(Pullback):
     def collect(self, adapter: TapeAdapter) -> list[Array | None]:
         """Read the gradients of the leaves."""
         gradient = calls.gradient(adapter, "leaf")
-        found = [self.subject.engine.evaluate(gradient, leaf=leaf) for leaf in self.leaves]
-        return [None if each is None else self.library.read_gradient(np.asarray(each)) for each in found]
+        gradients = [self.subject.engine.evaluate(gradient, leaf=leaf) for leaf in self.leaves]
+        return [None if each is None else self.library.read_gradient(np.asarray(each)) for each in gradients]
 
 
 class FunctionalPullback(Pullback):

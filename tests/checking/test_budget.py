@@ -69,7 +69,7 @@ class Countdown(Deadline):
 
 def outcome_of(subject: CheckedFunction) -> str:
     """Return the outcome of the check of a function by differences."""
-    with subject.chance.kept():
+    with subject.random_state.kept():
         try:
             found = GradientCheck(subject, np.random.default_rng(0), 0.0, "differences").run()
         except OutOfTime:

@@ -109,7 +109,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
     f"{CHECKING}/check.py::OWN_SEEDS": "how many outputs are run backward by themselves, too",
     f"{CHECKING}/check.py::STRETCH": "how much rows of the Jacobian are weighed alike: more is stricter",
     f"{CHECKING}/__init__.py::BUDGET": "how long a check may take",
-    f"{CHECKING}/libraries/torch_tensors.py::LONGEST_WALK": "how many nodes are asked: more is slower",
+    f"{CHECKING}/libraries/torch_tensors.py::MOST_NODES": "how many nodes are asked: more is slower",
     f"{CHECKING}/modes.py::BATCH": "how often something is tried",
     f"{CHECKING}/modes.py::SEEDS": "how often something is tried",
     f"{CHECKING}/tracing/__init__.py::LARGEST_CERTIFIED": "how much is certified: more is slower",

@@ -1,7 +1,4 @@
-"""Names and docstrings use words of the field in place of words that only this project would understand.
-
-Packages and modules that still use such words are listed. One that is clean is taken off the list, and none is added.
-"""
+"""Names and docstrings use words of the field in place of words that only this project would understand."""
 
 from __future__ import annotations
 
@@ -33,22 +30,10 @@ WORDS = {
 FIELD = frozenset({"align_corners", "chance_to_miss", "in_place", "last_place", "not_found", "refusals"})
 """Parts of names in which the field uses a word of the list, and ``refusals``, which engine files have as a key."""
 
-EXEMPT = frozenset({"checking"})
-"""Packages that still use words of the list in names."""
-
 SPOKEN = re.compile(
     r"\b(?:told|tells?|belied|shaken|unsent|uncoupled|bench|nearness|excuses?|excused)\b", re.IGNORECASE
 )
 """Words that have no other sense in a docstring."""
-
-EXEMPT_PROSE = frozenset({"checking"})
-"""Packages and modules whose docstrings still have such words."""
-
-
-def is_in(path: Path, listed: frozenset[str]) -> bool:
-    """Return True if a module, or a package that holds it, is listed."""
-    module = path.relative_to(PACKAGE)
-    return any(each.as_posix() in listed for each in (module, *module.parents))
 
 
 def names(tree: ast.Module) -> Iterator[str]:
@@ -85,7 +70,7 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
 
 
 def test_names_have_words_of_the_field() -> None:
-    found = {name_of(path): private_names(path) for path in python_files(PACKAGE) if not is_in(path, EXEMPT)}
+    found = {name_of(path): private_names(path) for path in python_files(PACKAGE)}
     assert {name: private for name, private in found.items() if private} == {}
 
 
@@ -93,15 +78,9 @@ def test_docstrings_have_words_of_the_field() -> None:
     assert {
         f"{name_of(path)}: {match[0]}"
         for path in python_files(PACKAGE)
-        if not is_in(path, EXEMPT_PROSE)
         for text in docstrings(syntax_tree(path))
         for match in SPOKEN.finditer(text)
     } == set()
-
-
-def test_what_has_no_private_names_is_not_exempt() -> None:
-    private = [path for path in python_files(PACKAGE) if private_names(path)]
-    assert {each for each in EXEMPT if not any(is_in(path, frozenset({each})) for path in private)} == set()
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def subsets(plain: PlainCall, table: Table) -> Iterator[Variant]:
         yield Variant(where=where, constants=dict.fromkeys(constants, table.constant), group=SUBSETS)
 
 
-def one_given_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
+def one_passed_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield calls in which one tensor is given for two inputs."""
     del table
     subject = plain.subject
@@ -187,7 +187,7 @@ VARIANTS: Mapping[str, Callable[[PlainCall, Table], Iterator[Variant]]] = Mappin
     "input layouts": input_layouts,
     "subsets": subsets,
     "unused outputs": unused_outputs,
-    "one tensor twice": one_given_twice,
+    "one tensor twice": one_passed_twice,
 })
 """Functions that make the variants of contexts which depend on the inputs and outputs."""
 
@@ -265,7 +265,7 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: C
     plain = PlainCall(check, table.forward, table.backward)
     if contexts == "cheap" and not plain.has_own_rules:
         known = tuple(each for each in known if each.any_rules)
-    if check.subject.chance.repeats:
+    if check.subject.random_state.repeats:
         known = tuple(each for each in known if each.keeps_draws)
     left = _grouped([(each.name, variant) for each in known for variant in each.variants(plain, table)])
     run: set[str] = set()

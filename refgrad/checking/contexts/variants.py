@@ -16,7 +16,7 @@ import numpy as np
 from refgrad.checking.check import STRETCH, Fault, GradientCheck
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, furthest_of, half_digits, near
-from refgrad.checking.messages import context_program, given_seeds
+from refgrad.checking.messages import context_program, present_seeds
 from refgrad.checking.modes import first_line, only_checked
 from refgrad.checking.subject import Seeds, SideEffectError, same_bits
 from refgrad.native.observation import Raised
@@ -27,7 +27,9 @@ from refgrad.scenario.formats import FORMATS
 ULPS = 64
 """Difference, in units in the last place of the largest entry, that is rounding without further judgement."""
 
-REFUSAL = r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"
+UNSUPPORTED_TEXT = (
+    r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"
+)
 """Pattern of messages that refuse memory that is not contiguous."""
 
 Expect = Callable[[Arrays, list[Array]], None]
@@ -125,7 +127,7 @@ class PlainCall:
         self.plain_forward, self.plain_backward = forward, backward
         self.check, self.subject, self.library = check, check.subject, check.subject.library
         self.seeds, self.gradients, self.precision = check.seeds[0], check.first, check.pullback.precision
-        self.seeded = [k for k, _ in given_seeds(self.seeds)]
+        self.seeded = [k for k, _ in present_seeds(self.seeds)]
         self.names = self.subject.names
         leaves, outputs = check.pullback.leaves, [check.pullback.tensors[k] for k in self.seeded]
         self.shapes, self.output_shapes = ([tuple(x.shape) for x in tensors] for tensors in (leaves, outputs))
@@ -158,8 +160,8 @@ class PlainCall:
         Backward through a reentrant checkpoint stores gradients in all leaves.
         """
         inputs = (variant.inputs.get(n, "{}").format(f"primals[{n}]") for n in range(len(self.shapes)))
-        given = (variant.constants.get(n, "{}").format(code) for n, code in enumerate(inputs))
-        forward = variant.forward or self.plain_forward.format(", ".join(given))
+        arguments = (variant.constants.get(n, "{}").format(code) for n, code in enumerate(inputs))
+        forward = variant.forward or self.plain_forward.format(", ".join(arguments))
         around = f"{variant.around}\n    " if variant.around else ""
         reentrant = any("CheckpointFunction" in node.__name__ for node in self.nodes)
         plain = self.plain_backward.replace(", inputs=primals", "") if reentrant else self.plain_backward
@@ -217,7 +219,7 @@ class PlainCall:
         """Return the gradients of a variant, None for absent ones. Raises Refused and Mismatch."""
         forward, before, backward = self.code(variant)
         names = self.forward(variant, forward)
-        weighted = given_seeds(variant.seeds or self.seeds)
+        weighted = present_seeds(variant.seeds or self.seeds)
         names["cotangents"] = [self.library.seed(seed, self.check.pullback.kinds[k]) for k, seed in weighted]
         try:
             exec(_compiled(before), names)
@@ -229,7 +231,7 @@ class PlainCall:
                 exec(_compiled(backward), names)
             gradients = [None if g is None else self.library.read_gradient(g) for g in names["gradients"]]
         except Exception as error:
-            if _is_refusal(error) or self.subject.engine.adapter.refuses(_text(error)):
+            if _is_unsupported(error) or self.subject.engine.adapter.refuses(_text(error)):
                 raise Refused(f"the backward raised {_text(error)}") from error
             raise Mismatch(f"the backward raised {_text(error)}", raised=error) from error
         for name, x, array in zip(self.names, names["primals"], variant.point or self.subject.point, strict=True):
@@ -317,10 +319,10 @@ def _text(error: Exception) -> str:
     return f"{type(error).__name__}: {first_line(error)}"
 
 
-def _is_refusal(error: Exception) -> bool:
+def _is_unsupported(error: Exception) -> bool:
     """Return True if an exception means that a backward does not support a context."""
     raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
-    return raised.is_unsupported or isinstance(error, AssertionError) or bool(re.search(REFUSAL, str(error)))
+    return raised.is_unsupported or isinstance(error, AssertionError) or bool(re.search(UNSUPPORTED_TEXT, str(error)))
 
 
 def _is_lost(error: BaseException) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.libraries.library import Function, TensorLibrary
-from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given, is_numeric
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, from_real, is_numeric
 from refgrad.native.engine import Engine
 
 
@@ -60,14 +60,14 @@ class JaxArrays(TensorLibrary):
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new array."""
         del requires_grad
-        own = as_given(array, kind)
+        own = from_real(array, kind)
         if own.dtype.name == kind.dtype:
             return self.numpy.array(own)
         return super().make(array, kind, requires_grad=True)
 
     def seed(self, array: Array, kind: Kind) -> Any:
         """Return a new cotangent."""
-        own = self.oriented(as_given(array, kind))
+        own = self.oriented(from_real(array, kind))
         return self.numpy.array(own) if own.dtype.name == kind.dtype else super().seed(array, kind)
 
     def program(self, subject: Any, point: Arrays | None = None) -> Any:
@@ -88,7 +88,9 @@ class JaxArrays(TensorLibrary):
         function: Function | None = None
         with suppress(Exception):  # a function may raise anything if it is not run on arrays
             run = import_module("jax.extend.core").jaxpr_as_fun(self.program(subject, point))
-            function = None if subject.chance.repeats else lambda *_: run(*(arguments[i] for i in subject.positions))
+            function = (
+                None if subject.random_state.repeats else lambda *_: run(*(arguments[i] for i in subject.positions))
+            )
         return subject.call(arguments, function)  # type: ignore[no-any-return]
 
     def inner_dtypes(self, subject: Any, tensors: Sequence[Any]) -> Collection[str]:

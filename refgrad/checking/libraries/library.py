@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_given, as_real, is_numeric
+from refgrad.checking.libraries.trees import Array, Arrays, Kind, as_real, from_real, is_numeric
 from refgrad.native import calls
 from refgrad.native.engine import Engine
 from refgrad.native.statements import Name
@@ -92,7 +92,7 @@ def owned_sources(*roots: Any, package: str = "") -> list[Source]:
 
     The globals that functions of a ``package`` name are left out.
     """
-    waiting, seen, found = [*roots], dict[int, Any](), list[Source]()
+    waiting, seen, sources = [*roots], dict[int, Any](), list[Source]()
     while waiting and len(seen) < MOST_OBJECTS:
         value = waiting.pop()
         if type(value) in EMPTY or id(value) in seen:
@@ -102,8 +102,8 @@ def owned_sources(*roots: Any, package: str = "") -> list[Source]:
         if source is None:
             waiting += _held(value, package)
         else:
-            found.append(source)
-    return found
+            sources.append(source)
+    return sources
 
 
 def _held(value: Any, package: str) -> list[Any]:
@@ -193,20 +193,20 @@ class TensorLibrary:
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new tensor."""
-        own = as_given(np.array(array), kind)
-        made = calls.tensor(
+        own = from_real(np.array(array), kind)
+        expression = calls.tensor(
             self.engine.adapter,
             array=Name("array"),
             scalar=Name("scalar"),
             dtype=kind.dtype,
             requires_grad=requires_grad,
         )
-        return self.engine.evaluate(made, array=own, scalar=own.item() if own.ndim == 0 else None)
+        return self.engine.evaluate(expression, array=own, scalar=own.item() if own.ndim == 0 else None)
 
     def seed(self, array: Array, kind: Kind) -> Any:
         """Return a new cotangent."""
-        made = calls.seed(self.engine.adapter, Name("array"), kind.dtype)
-        return self.engine.evaluate(made, array=self.oriented(as_given(array.copy(), kind)))
+        expression = calls.seed(self.engine.adapter, Name("array"), kind.dtype)
+        return self.engine.evaluate(expression, array=self.oriented(from_real(array.copy(), kind)))
 
     def dtype_code(self, kind: Kind) -> str:
         """Return code for the dtype of a tensor."""
@@ -286,7 +286,7 @@ class TensorLibrary:
         raise UnsupportedError(f"batched gradients of {self.engine.adapter.name} are not checked")
 
 
-class Chance:
+class RandomState:
     """The random numbers that a function of a library draws."""
 
     def __init__(self, library: TensorLibrary, *holders: Any) -> None:
@@ -296,7 +296,7 @@ class Chance:
         self.states: list[Any] = []
         self.repeats = False
 
-    def found(self, run: Callable[[], object], *, changed: bool) -> bool:
+    def draws(self, run: Callable[[], object], *, changed: bool) -> bool:
         """Return True if a function that was run twice draws numbers; if so, they repeat from now on.
 
         The library's own numbers repeat those of the first run; drawing them is detected even if both runs gave the

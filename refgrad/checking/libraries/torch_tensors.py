@@ -22,11 +22,11 @@ from refgrad.checking.libraries.library import (
     source_of,
     together,
 )
-from refgrad.checking.libraries.trees import Array, Kind, as_given, is_numeric
+from refgrad.checking.libraries.trees import Array, Kind, from_real, is_numeric
 from refgrad.native.engine import Engine
 from refgrad.scenario.formats import FLOAT64, FORMATS
 
-LONGEST_WALK = 2_000
+MOST_NODES = 2_000
 """Largest number of nodes of a graph that are visited."""
 
 ONCE = "Error"
@@ -103,16 +103,18 @@ class TorchTensors(TensorLibrary):
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new tensor with the memory layout of its kind."""
-        made = self.seed(array, kind)
+        tensor = self.seed(array, kind)
         if kind.strides is not None:
-            made = self.torch.empty_strided(made.shape, kind.strides, dtype=made.dtype, device=made.device).copy_(made)
-        return made.requires_grad_() if requires_grad else made
+            tensor = self.torch.empty_strided(
+                tensor.shape, kind.strides, dtype=tensor.dtype, device=tensor.device
+            ).copy_(tensor)
+        return tensor.requires_grad_() if requires_grad else tensor
 
     def seed(self, array: Array, kind: Kind) -> Any:
         """Return a new cotangent."""
-        made = self.torch.from_numpy(np.array(as_given(array, kind), order="C"))
+        tensor = self.torch.from_numpy(np.array(from_real(array, kind), order="C"))
         dtype = getattr(self.torch, kind.dtype)
-        return made if made.dtype == dtype and not kind.device else made.to(kind.device or made.device, dtype)
+        return tensor if tensor.dtype == dtype and not kind.device else tensor.to(kind.device or tensor.device, dtype)
 
     def dtype_code(self, kind: Kind) -> str:
         """Return code for the dtype of a tensor, followed by its device if that is not the CPU."""
@@ -130,10 +132,10 @@ class TorchTensors(TensorLibrary):
             return function
 
         def functional(*arguments: Any) -> Any:
-            given = arguments[: len(arguments) - len(names)]
+            positional = arguments[: len(arguments) - len(names)]
             state = {name: buffer.clone() for name, buffer in function.named_buffers()}
-            state.update(zip(names, arguments[len(given) :], strict=True))
-            return self.torch.func.functional_call(function, state, given)
+            state.update(zip(names, arguments[len(positional) :], strict=True))
+            return self.torch.func.functional_call(function, state, positional)
 
         return functional
 
@@ -165,7 +167,7 @@ class TorchTensors(TensorLibrary):
         recorded = (tensor for tensor in tensors if isinstance(tensor, self.torch.Tensor) and tensor.grad_fn)
         waiting = [(tensor.grad_fn, tensor.output_nr) for tensor in recorded]
         seen = set(waiting)
-        while waiting and len(seen) < LONGEST_WALK:
+        while waiting and len(seen) < MOST_NODES:
             node, number = waiting.pop()
             yield node, number
             for edge in node.next_functions:
@@ -207,10 +209,10 @@ class TorchTensors(TensorLibrary):
             if "torch.utils.checkpoint" not in str(error):
                 raise
         self.torch.autograd.backward(tensors, seeds, retain_graph=True)
-        found = [leaf.grad for leaf in leaves]
+        gradients = [leaf.grad for leaf in leaves]
         for leaf in leaves:
             leaf.grad = None
-        return found
+        return gradients
 
     def gradient_function(self, function: Function, count: int) -> Function:
         """Return the gradient, with its graph, as a function of inputs and cotangents."""
@@ -218,10 +220,10 @@ class TorchTensors(TensorLibrary):
         def gradient(*arguments: Any) -> Any:
             inputs, seeds = arguments[:count], arguments[count:]
             outputs = function(*inputs)
-            found = self.torch.autograd.grad(outputs, inputs, seeds, create_graph=True, allow_unused=True)
-            if any(type(node).__name__ == ONCE for node, _ in self.nodes(found)):
+            gradients = self.torch.autograd.grad(outputs, inputs, seeds, create_graph=True, allow_unused=True)
+            if any(type(node).__name__ == ONCE for node, _ in self.nodes(gradients)):
                 raise RuntimeError("a function on the way is marked with once_differentiable")
-            return tuple(self.torch.zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True))
+            return tuple(self.torch.zeros_like(x) if g is None else g for x, g in zip(inputs, gradients, strict=True))
 
         return gradient
 

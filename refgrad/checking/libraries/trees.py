@@ -24,7 +24,7 @@ class Tree:
     """
 
     leaves: tuple[Any, ...]
-    places: tuple[str, ...]
+    paths: tuple[str, ...]
     build: Callable[[Sequence[Any]], Any]
     code: Callable[[Sequence[str]], str]
     spell: Callable[[Sequence[str]], list[str]]
@@ -38,21 +38,21 @@ def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
     names, children, join = parts
     trees = [tree_of(child, is_leaf) for child in children]
     leaves = tuple(leaf for tree in trees for leaf in tree.leaves)
-    places = tuple(name + place for name, tree in zip(names, trees, strict=True) for place in tree.places)
+    paths = tuple(name + path for name, tree in zip(names, trees, strict=True) for path in tree.paths)
 
-    def shared(given: Sequence[Any]) -> Iterator[tuple[Tree, Sequence[Any]]]:
+    def shared(own_leaves: Sequence[Any]) -> Iterator[tuple[Tree, Sequence[Any]]]:
         """Yield each part with its own of the given leaves."""
-        remaining = iter(given)
+        remaining = iter(own_leaves)
         return ((tree, list(islice(remaining, len(tree.leaves)))) for tree in trees)
 
-    def spelled(given: Sequence[str]) -> list[str]:
-        return [tree.code(own) for tree, own in shared(given)]
+    def spelled(own_leaves: Sequence[str]) -> list[str]:
+        return [tree.code(own) for tree, own in shared(own_leaves)]
 
     return Tree(
         leaves,
-        places,
-        lambda given: join([tree.build(own) for tree, own in shared(given)]),
-        lambda given: _code(value, names, spelled(given)),
+        paths,
+        lambda own_leaves: join([tree.build(own) for tree, own in shared(own_leaves)]),
+        lambda own_leaves: _code(value, names, spelled(own_leaves)),
         spelled,
     )
 
@@ -60,14 +60,14 @@ def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
 def _parts(value: Any) -> tuple[list[str], list[Any], Callable[[list[Any]], Any]] | None:
     """Return the names and the values of a container's parts, and a function that builds it from other values."""
     if isinstance(value, tuple | list):
-        return [f"[{i}]" for i in range(len(value))], list(value), lambda made: _sequence(value, made)
+        return [f"[{i}]" for i in range(len(value))], list(value), lambda parts: _sequence(value, parts)
     if isinstance(value, Mapping):
         keys = list(value)
-        return [f"[{key!r}]" for key in keys], list(value.values()), lambda made: _filled(value, keys, made, setitem)
+        return [f"[{key!r}]" for key in keys], list(value.values()), lambda parts: _filled(value, keys, parts, setitem)
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         parts = [getattr(value, name) for name in names]
-        return [f".{name}" for name in names], parts, lambda made: _filled(value, names, made, object.__setattr__)
+        return [f".{name}" for name in names], parts, lambda parts: _filled(value, names, parts, object.__setattr__)
     return None
 
 
@@ -83,16 +83,16 @@ def _code(value: Any, names: Sequence[str], parts: Sequence[str]) -> str:
     return f"{type(value).__name__}({', '.join(f'{n}={part}' for n, part in zip(fields, parts, strict=True))})"
 
 
-def _sequence(value: Any, made: list[Any]) -> Any:
+def _sequence(value: Any, parts: list[Any]) -> Any:
     if type(value) in (tuple, list):
-        return type(value)(made)
-    return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+        return type(value)(parts)
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
-def _filled(value: Any, names: list[Any], made: list[Any], store: Callable[[Any, Any, Any], None]) -> Any:
+def _filled(value: Any, names: list[Any], parts: list[Any], store: Callable[[Any, Any, Any], None]) -> Any:
     """Return a copy of a container with other parts."""
     result = copy(value)
-    for name, part in zip(names, made, strict=True):
+    for name, part in zip(names, parts, strict=True):
         store(result, name, part)
     return result
 
@@ -159,7 +159,7 @@ def as_real(array: Array) -> Array:
     return np.stack([array.real, array.imag], axis=-1)
 
 
-def as_given(array: Array, kind: Kind) -> Array:
+def from_real(array: Array, kind: Kind) -> Array:
     """Return an array of a kind from its real form; it stays float32 or float64 if the kind has 16 bits."""
     if kind.is_complex:
         return np.asarray((array[..., 0] + 1j * array[..., 1]).astype(kind.dtype))

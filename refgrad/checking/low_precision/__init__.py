@@ -36,7 +36,7 @@ from refgrad.checking.low_precision.statistics import (
 from refgrad.checking.messages import CONSTANT, WrongEntries, spelled
 from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import Trace
-from refgrad.checking.tracing.recorder import Given
+from refgrad.checking.tracing.recorder import RecordedLeaf
 from refgrad.engine.operators.recording import record_operators
 from refgrad.operators import Operator, operator_table
 from refgrad.oracles import screening
@@ -68,7 +68,7 @@ class ComparedCheck(Protocol):
 
 def compare(check: ComparedCheck, judge: CertifiedJudge) -> Result:
     """Compare gradients under some cotangents with the truth, over all entries at once."""
-    found: list[tuple[Contrast, InputErrors]] = []
+    compared: list[tuple[Contrast, InputErrors]] = []
     beyond: list[tuple[float, WrongEntries]] = []
     count = 0
     dense = check.seeds[0]
@@ -83,15 +83,17 @@ def compare(check: ComparedCheck, judge: CertifiedJudge) -> Result:
             size, text, worst_entry = _of_entries(name, each)
             beyond.append((size, part.wrong_entries(text, worst_entry)))
             if simulated:
-                found += [(contrast, part) for contrast in contrasts(each, part.regressors)]
-    whole = [(each, part.name) for each, part in found if each.regressor == "scale" and not each.index]
-    least = dict(sorted(((name, each.detectable(len(found))) for each, name in whole), key=itemgetter(1), reverse=True))
+                compared += [(contrast, part) for contrast in contrasts(each, part.regressors)]
+    whole = [(each, part.name) for each, part in compared if each.regressor == "scale" and not each.index]
+    least = dict(
+        sorted(((name, each.detectable(len(compared))) for each, name in whole), key=itemgetter(1), reverse=True)
+    )
     for outcome, limit, share in (
         ("wrong", Contrast.wrong_above, NUMBERS.entry_gap),
         ("inconclusive", Contrast.limit, 1),
     ):
-        worst = first_finding([contrast for contrast, _ in found], limit)
-        results = [part.of_contrast(worst, len(found)) for contrast, part in found if contrast is worst]
+        worst = first_finding([contrast for contrast, _ in compared], limit)
+        results = [part.of_contrast(worst, len(compared)) for contrast, part in compared if contrast is worst]
         results += [comparison for size, comparison in beyond if size > share]
         if results:
             doubt = ": too little beyond it to be called wrong" if outcome == "inconclusive" else ""
@@ -199,8 +201,8 @@ def reverse_gradients(
         terms = [(values[name] * weight).sum() for (name, _), weight in zip(contributions, weights, strict=True)]
         recorded = [term for term in terms if term.requires_grad]
         leaves = list(system.leaves.values())
-        found = engine.grad(sum(recorded), leaves, allow_unused=True) if recorded else (None,) * len(leaves)
-    pairs = zip(trace.shapes.items(), found, strict=True)
+        gradients = engine.grad(sum(recorded), leaves, allow_unused=True) if recorded else (None,) * len(leaves)
+    pairs = zip(trace.shapes.items(), gradients, strict=True)
     return {name: np.zeros(shape) if each is None else each.numpy() for (name, shape), each in pairs}
 
 
@@ -216,7 +218,7 @@ def truth(trace: Trace, contributions: Contributions, choices: np.random.Generat
         moved = copy(trace)
         moved.steps = [
             step._replace(array=step.array + distance * signs[step.name] * (np.abs(step.array) + ASIDE))
-            if isinstance(step, Given) and step.name in signs
+            if isinstance(step, RecordedLeaf) and step.name in signs
             else step
             for step in trace.steps
         ]
@@ -257,9 +259,9 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
         few = dict(list(few.items())[: NUMBERS.few if shared else 0])
         errors = changes([Rerounding(check.choices, few) for _ in range(runs)], 1 / math.sqrt(12))
         ways = {size: range(min(NUMBERS.combinations, 1 << (size - 1).bit_length())) for size in few.values()}
-        alone = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
+        single = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
-        return errors, seen, [(few[only], changes(each, 0.5)) for only, each in alone.items()]
+        return errors, seen, [(few[only], changes(each, 0.5)) for only, each in single.items()]
     except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
         return [], False, []
 
@@ -315,9 +317,9 @@ def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
     change.forward = len(change.sizes)
     outputs, _, tensors = zip(*pullback.seeded(seeds), strict=True)
     with library.rerounded(change):
-        found = library.gradients([pullback.tensors[k] for k in outputs], pullback.leaves, tensors)
-        found = [np.zeros(x.shape) if g is None else 1 * g for g, x in zip(found, subject.point, strict=True)]
-    return [library.read_gradient(gradient).astype(np.float64) for gradient in found]
+        gradients = library.gradients([pullback.tensors[k] for k in outputs], pullback.leaves, tensors)
+        gradients = [np.zeros(x.shape) if g is None else 1 * g for g, x in zip(gradients, subject.point, strict=True)]
+    return [library.read_gradient(gradient).astype(np.float64) for gradient in gradients]
 
 
 def regressors(subject: CheckedFunction, outputs: Arrays, seeds: Seeds, shape: tuple[int, ...]) -> dict[str, Array]:

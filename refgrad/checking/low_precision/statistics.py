@@ -226,11 +226,11 @@ def noise(data: Errors) -> tuple[float, Array]:
     return math.sqrt(float(np.sum(np.square(ratios))) / max(1, int(np.count_nonzero(weights)))), ratios
 
 
-def first_finding(found: Sequence[Contrast], limit: Callable[[Contrast, int], float]) -> Contrast | None:
+def first_finding(contrasts: Sequence[Contrast], limit: Callable[[Contrast, int], float]) -> Contrast | None:
     """Return the contrast that explains most among those with a slope above a limit, or None.
 
     With the limit of what rounding explains, that is the first step of Holm's procedure, which decides whether there is
     any finding.
     """
-    significant = (each for each in found if abs(each.slope) > limit(each, len(found)))
+    significant = (each for each in contrasts if abs(each.slope) > limit(each, len(contrasts)))
     return max(significant, key=lambda each: each.reduction, default=None)

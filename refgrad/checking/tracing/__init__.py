@@ -13,7 +13,7 @@ from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Arrays, near, numeric
 from refgrad.checking.subject import CheckedFunction
 from refgrad.checking.tracing import jax_program, numpy_array, torch_dispatch
-from refgrad.checking.tracing.recorder import Applied, Array, Given, Recorder, Untraceable, values_elsewhere
+from refgrad.checking.tracing.recorder import Applied, Array, RecordedLeaf, Recorder, Untraceable, values_elsewhere
 from refgrad.interpreter import Noted
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.screening import Duals
@@ -79,7 +79,7 @@ class Trace(Recorder):
         """Return the value of every name."""
         values: dict[str, Any] = {}
         for step in self.steps:
-            if isinstance(step, Given):
+            if isinstance(step, RecordedLeaf):
                 values[step.name] = system.dual(step.name, step.array)
                 continue
             arguments = [values[name] for name in step.arguments]
@@ -102,7 +102,7 @@ def _result(composite: Noted, system: Duals, arguments: Sequence[Any]) -> Any:
     return values[id(composite.result)]
 
 
-def trace(subject: CheckedFunction, outputs: Arrays, precision: str = "", found: Trace | None = None) -> Trace:
+def trace(subject: CheckedFunction, outputs: Arrays, precision: str = "", record: Trace | None = None) -> Trace:
     """Return a function as a scenario. ``outputs`` are the values that the function returns at the point.
 
     ``precision`` is the coarsest dtype that it computes in, if that is known. What is ``found`` until then
@@ -116,43 +116,43 @@ def trace(subject: CheckedFunction, outputs: Arrays, precision: str = "", found:
     engine = subject.engine.adapter.name
     if engine not in TRACERS:
         raise Untraceable(f"functions of {engine} cannot be watched")
-    found = found or Trace()
+    record = record or Trace()
     try:
         with np.errstate(all="ignore"):
-            found.outputs = TRACERS[engine](subject, found)
+            record.outputs = TRACERS[engine](subject, record)
     except SubjectError as error:
         cause = error.__cause__
         raise Untraceable(str(cause) if isinstance(cause, Untraceable) else str(error)) from error
     except (TypeError, ValueError, RuntimeError) as error:
         raise Untraceable(f"it gives values that cannot be read: {error}") from error
     known = [precision] if precision else [*(kind.part for kind in subject.kinds), *(a.dtype.name for a in outputs)]
-    found.dtype = least_precise([*known, *found.dtypes])
-    _verify_here(found, outputs)
-    if not found.sealed:
-        _verify_nearby(found, subject)
-    return found
+    record.dtype = least_precise([*known, *record.dtypes])
+    _verify_here(record, outputs)
+    if not record.sealed:
+        _verify_nearby(record, subject)
+    return record
 
 
-def _verify_here(found: Trace, outputs: Arrays) -> None:
-    unit = FORMATS[found.dtype].unit
-    for k, (name, output) in enumerate(zip(found.outputs, outputs, strict=True)):
-        output, value = numeric(output), numeric(found.values[name])  # noqa: PLW2901 (as numbers)
+def _verify_here(record: Trace, outputs: Arrays) -> None:
+    unit = FORMATS[record.dtype].unit
+    for k, (name, output) in enumerate(zip(record.outputs, outputs, strict=True)):
+        output, value = numeric(output), numeric(record.values[name])  # noqa: PLW2901 (as numbers)
         if value.shape != output.shape:
             raise Untraceable(f"output {k} has the shape {output.shape}, its trace {value.shape}")
         if output.dtype == value.dtype and output.tobytes() == value.tobytes():
             continue
         with np.errstate(all="ignore"):
             close = bool((np.abs(output - value) <= CLOSE_ULPS * unit * np.abs(value)).all())
-        if not (close or found.has_value(name, output)):
+        if not (close or record.has_value(name, output)):
             raise Untraceable(f"output {k} is not what its trace gives")
 
 
-def _verify_nearby(found: Trace, subject: CheckedFunction) -> None:
+def _verify_nearby(record: Trace, subject: CheckedFunction) -> None:
     """Compare at another point too, where a value that was recorded as a constant by mistake is another one."""
     moved = tuple(_moved(array) for array in subject.point)
-    values = values_elsewhere(found.steps, dict(zip(found.inputs, moved, strict=True)))
-    for k, (name, output) in enumerate(zip(found.outputs, subject.values(moved), strict=True)):
-        if output.shape != values[name].shape or not near(output, values[name], NEARBY_TOLERANCE[found.dtype]):
+    values = values_elsewhere(record.steps, dict(zip(record.inputs, moved, strict=True)))
+    for k, (name, output) in enumerate(zip(record.outputs, subject.values(moved), strict=True)):
+        if output.shape != values[name].shape or not near(output, values[name], NEARBY_TOLERANCE[record.dtype]):
             raise Untraceable(f"output {k} is not what its trace gives at a point nearby")
 
 

@@ -46,14 +46,14 @@ class JaxProgram(Translator):
         array = np.asarray(value)
         return self.recorder.constant(array.astype(np.float64) if is_real(array.dtype) else array)
 
-    def arrays(self, equation: Any, given: Sequence[Value]) -> list[Any]:
+    def arrays(self, equation: Any, operands: Sequence[Value]) -> list[Any]:
         """Return the arrays that an equation takes, in the dtypes of its variables."""
         return [
             self.recorder.values[value].astype(variable.aval.dtype) if is_recorded(value) else value
-            for value, variable in zip(given, equation.invars, strict=True)
+            for value, variable in zip(operands, equation.invars, strict=True)
         ]
 
-    def run(self, program: Any, constants: Sequence[Any], given: Sequence[Value]) -> list[Value]:
+    def run(self, program: Any, constants: Sequence[Any], operands: Sequence[Value]) -> list[Value]:
         """Run a program on values. Its constants are arrays."""
         values: dict[Any, Value] = {}
 
@@ -61,99 +61,99 @@ class JaxProgram(Translator):
             return variable.val if hasattr(variable, "val") else values[variable]
 
         values.update(zip(program.constvars, constants, strict=True))
-        values.update(zip(program.invars, given, strict=True))
+        values.update(zip(program.invars, operands, strict=True))
         for equation in program.eqns:
-            found = self.results(equation, [read(variable) for variable in equation.invars])
-            values.update(zip(equation.outvars, found, strict=True))
+            outputs = self.results(equation, [read(variable) for variable in equation.invars])
+            values.update(zip(equation.outvars, outputs, strict=True))
         return [read(variable) for variable in program.outvars]
 
-    def results(self, equation: Any, given: Sequence[Value]) -> Sequence[Value]:
+    def results(self, equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
         """Return the results of an equation. Raise Untraceable if it has no row."""
         name, parameters, known = equation.primitive.name, equation.params, self.call_names
         if equation.effects:
             raise Untraceable(f"it calls {name}, which does something beside what it returns")
         if name in known.programs:
-            return self.inside(parameters[known.programs[name]], given)
+            return self.inside(parameters[known.programs[name]], operands)
         results = [variable for variable in equation.outvars if _is_continuous(variable)]
-        if not results or not any(map(is_recorded, given)):
-            return _bound(equation, self.arrays(equation, given))
+        if not results or not any(map(is_recorded, operands)):
+            return _bound(equation, self.arrays(equation, operands))
         if not all(is_real(variable.aval.dtype) for variable in results):
             raise Untraceable(f"it calls {name}, which gives complex numbers")
-        if self.depth and has_kink(name, parameters, self.arrays(equation, given)):
+        if self.depth and has_kink(name, parameters, self.arrays(equation, operands)):
             raise Untraceable(f"it meets a kink of {name} inside of a function of its own")
         if name in known.equations:
-            return getattr(self, known.equations[name])(equation, given)  # type: ignore[no-any-return]
+            return getattr(self, known.equations[name])(equation, operands)  # type: ignore[no-any-return]
         if name in known.moves:
-            return self.moved(equation, given)
-        arguments = [value if is_recorded(value) else np.asarray(value) for value in given]
+            return self.moved(equation, operands)
+        arguments = [value if is_recorded(value) else np.asarray(value) for value in operands]
         return [self.translate(name, arguments, parameters)]
 
-    def inside(self, program: Any, given: Sequence[Value]) -> list[Value]:
+    def inside(self, program: Any, operands: Sequence[Value]) -> list[Value]:
         """Run a program inside another one."""
         self.depth += 1
-        found = self.run(getattr(program, "jaxpr", program), getattr(program, "consts", ()), given)
+        outputs = self.run(getattr(program, "jaxpr", program), getattr(program, "consts", ()), operands)
         self.depth -= 1
-        return found
+        return outputs
 
-    def branch(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+    def branch(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Run the branch that the values choose."""
-        return self.inside(equation.params["branches"][int(given[0])], given[1:])
+        return self.inside(equation.params["branches"][int(operands[0])], operands[1:])
 
-    def scan(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+    def scan(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Unroll a loop over rows."""
         parameters = equation.params
         fixed, carried = parameters["num_consts"], parameters["num_carry"]
-        constants, carry, rows = given[:fixed], list(given[fixed : fixed + carried]), given[fixed + carried :]
+        constants, carry, rows = operands[:fixed], list(operands[fixed : fixed + carried]), operands[fixed + carried :]
         steps = range(parameters["length"])
-        made: list[list[Value]] = []
+        stacked: list[list[Value]] = []
         for step in reversed(steps) if parameters["reverse"] else steps:
             row = [self.row("index", each, index=(step,)) if is_recorded(each) else each[step] for each in rows]
-            found = self.inside(parameters["jaxpr"], [*constants, *carry, *row])
-            carry = found[:carried]
-            made.append(found[carried:])
-        columns = zip(*(reversed(made) if parameters["reverse"] else made), strict=True)
+            outputs = self.inside(parameters["jaxpr"], [*constants, *carry, *row])
+            carry = outputs[:carried]
+            stacked.append(outputs[carried:])
+        columns = zip(*(reversed(stacked) if parameters["reverse"] else stacked), strict=True)
         return [*carry, *map(self.stacked, columns)]
 
     def stacked(self, column: Sequence[Value]) -> Value:
         """Return rows as one array."""
         return self.row("stack", *column, axis=0) if any(map(is_recorded, column)) else np.stack(column)
 
-    def repeat(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+    def repeat(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Repeat a program as long as the values say."""
         parameters = equation.params
         tests, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
-        of_test, of_body, carry = given[:tests], given[tests : tests + bodies], list(given[tests + bodies :])
+        of_test, of_body, carry = operands[:tests], operands[tests : tests + bodies], list(operands[tests + bodies :])
         while bool(self.inside(parameters["cond_jaxpr"], [*of_test, *carry])[0]):
             carry = self.inside(parameters["body_jaxpr"], [*of_body, *carry])
         return carry
 
-    def moved(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+    def moved(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Record where each entry comes from, as the primitive itself says of numbers of entries."""
         real = [k for k, variable in enumerate(equation.invars) if is_real(variable.aval.dtype)]
-        labelled = self.arrays(equation, given)
+        labelled = self.arrays(equation, operands)
         for k, start in zip(real, accumulate((np.size(labelled[k]) for k in real), initial=1), strict=False):
             labelled[k] = _labels(labelled[k], start)
-        return [self.entries([given[k] for k in real], np.asarray(each)) for each in _bound(equation, labelled)]
+        return [self.entries([operands[k] for k in real], np.asarray(each)) for each in _bound(equation, labelled)]
 
-    def in_order(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+    def in_order(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Record entries that are sorted together."""
-        arrays = self.arrays(equation, given)
+        arrays = self.arrays(equation, operands)
         *sorted_arrays, order = _bound(equation, [*arrays, _labels(arrays[0])])
         return [
             self.entries([value], np.asarray(order)) if is_recorded(value) else array
-            for value, array in zip(given, sorted_arrays, strict=True)
+            for value, array in zip(operands, sorted_arrays, strict=True)
         ]
 
-    def largest(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+    def largest(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Record the largest entries along an axis."""
-        arrays = self.arrays(equation, given)
+        arrays = self.arrays(equation, operands)
         _, indices = _bound(equation, arrays)
         chosen = np.take_along_axis(_labels(arrays[0]), np.asarray(indices, int), axis=equation.params["axis"])
-        return [self.entries(given, chosen), indices]
+        return [self.entries(operands, chosen), indices]
 
-    def added(self, equation: Any, given: Sequence[Value]) -> list[Value]:
+    def added(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Record entries that are added at indices: those to which the transpose takes their numbers."""
-        onto, indices, update = self.arrays(equation, given)
+        onto, indices, update = self.arrays(equation, operands)
         jax = import_module("jax")  # which is there: the equation is one of its own
         how = {key: equation.params[key] for key in ("indices_are_sorted", "unique_indices", "mode")}
         onto_zeros = partial(jax.lax.scatter_add, np.zeros(onto.shape), indices)
@@ -163,7 +163,7 @@ class JaxProgram(Translator):
         flat = np.asarray(targets).ravel().astype(int) - 1
         if (flat < 0).any():
             raise Untraceable("it adds beyond the end of an array")
-        row, source = self.ravel(given[0]), self.ravel(given[2])
+        row, source = self.ravel(operands[0]), self.ravel(operands[2])
         result = self.row("put", row, source, accumulate=True, indices=tuple(flat.tolist()))
         return [self.row("reshape", result, shape=onto.shape)]
 
@@ -264,8 +264,8 @@ def _labels(array: Array, start: int = 1) -> Array:
 
 def _bound(equation: Any, arrays: Sequence[Any]) -> Sequence[Any]:
     """Return the results of an equation for other arrays."""
-    found = equation.primitive.bind(*arrays, **equation.params)
-    return found if equation.primitive.multiple_results else [found]
+    outputs = equation.primitive.bind(*arrays, **equation.params)
+    return outputs if equation.primitive.multiple_results else [outputs]
 
 
 def has_kink(name: str, parameters: Mapping[str, Any], arrays: Sequence[Array]) -> bool:

@@ -50,10 +50,10 @@ class TracedArray(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """Return the value itself and note the format to which it is rounded. Return integers and booleans as such."""
-        wanted = np.dtype(dtype)
-        if wanted.kind != "f":
-            return self.value.astype(wanted)
-        self.translator.recorder.dtypes.add(wanted.name)
+        kind = np.dtype(dtype)
+        if kind.kind != "f":
+            return self.value.astype(kind)
+        self.translator.recorder.dtypes.add(kind.name)
         return self
 
     def __getitem__(self, index: Any) -> TracedArray:

@@ -36,7 +36,7 @@ class Untraceable(Exception):  # noqa: N818 (it is no error: the function is che
     """A function does something for which the operator table has no row, which the message names."""
 
 
-class Given(NamedTuple):
+class RecordedLeaf(NamedTuple):
     """A leaf. The step of the scenario is made when it is needed: most functions are judged without it."""
 
     name: str
@@ -60,7 +60,7 @@ class Recorder:
 
     def __init__(self) -> None:
         """Create a record without steps."""
-        self.steps: list[Given | Applied] = []
+        self.steps: list[RecordedLeaf | Applied] = []
         self.values: dict[str, Array] = {}
         self.inputs: list[str] = []
         """Names of the leaves that gradients are asked for."""
@@ -89,7 +89,7 @@ class Recorder:
     def leaf(self, name: str, array: Array, *, requires_grad: bool) -> str:
         """Record a leaf."""
         array = _storable(array)
-        self.steps.append(Given(name, array, requires_grad))
+        self.steps.append(RecordedLeaf(name, array, requires_grad))
         self.inputs += [name] if requires_grad else []
         self.values[name] = array
         return name
@@ -141,12 +141,12 @@ def _applied(operator: Operator, arrays: Sequence[Array], attributes: Mapping[st
     return composed(operator, list(map(np.asarray, arrays)), attributes)
 
 
-def values_elsewhere(steps: Sequence[Given | Applied], leaves: Mapping[str, Array]) -> Mapping[str, Array]:
+def values_elsewhere(steps: Sequence[RecordedLeaf | Applied], leaves: Mapping[str, Array]) -> Mapping[str, Array]:
     """Return the value of every name for other values of some leaves."""
     values: dict[str, Array] = {}
     with np.errstate(all="ignore"):
         for step in steps:
-            if isinstance(step, Given):
+            if isinstance(step, RecordedLeaf):
                 values[step.name] = leaves.get(step.name, step.array)
             else:
                 arguments = [values[name] for name in step.arguments]
@@ -154,8 +154,8 @@ def values_elsewhere(steps: Sequence[Given | Applied], leaves: Mapping[str, Arra
     return values
 
 
-def _step(step: Given | Applied) -> Leaf | Apply:
-    if isinstance(step, Given):
+def _step(step: RecordedLeaf | Applied) -> Leaf | Apply:
+    if isinstance(step, RecordedLeaf):
         return Leaf(step.name, Constant.of(step.array), step.requires_grad)
     attributes = tuple((name, _storable_attribute(value)) for name, value in step.attributes.items())
     return Apply(step.name, step.operator.name, step.arguments, attributes)
@@ -368,8 +368,8 @@ def positions(index: Any, rank: int) -> tuple[Any, ...]:
 
     Arrays of booleans become the arrays of integers that mean the same.
     """
-    given = [part for part in (index if isinstance(index, tuple) else (index,)) if part is not None]
-    parts = [whole for part in given for whole in _integers(part)]
+    indices = [part for part in (index if isinstance(index, tuple) else (index,)) if part is not None]
+    parts = [whole for part in indices for whole in _integers(part)]
     at = next((number for number, part in enumerate(parts) if part is Ellipsis), None)
     if at is not None:
         parts[at : at + 1] = [slice(None)] * (rank + 1 - len(parts))

@@ -40,8 +40,8 @@ def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:
     with tracer.torch.compiler.set_stance("force_eager") if compiled else nullcontext():
         run = subject.pullback(subject.point, tracer.watching)
     recorder.run = run
-    if tracer.refusal:
-        raise Untraceable(tracer.refusal)
+    if tracer.reason:
+        raise Untraceable(tracer.reason)
     recorder.sealed = tracer.sealed
     return tracer.names_of_outputs(run.tensors)
 
@@ -91,7 +91,7 @@ class _Call:
     operator: _Operator
     arguments: tuple[Any, ...]
     keywords: Mapping[str, Any]
-    given: dict[str, Any]
+    values: dict[str, Any]
     """The arguments by their names."""
 
     target: Any
@@ -119,7 +119,7 @@ class AtenTracer(AtenCalls):
 
         self.writes: list[_Write] = []
         self.paused = False
-        self.refusal = ""
+        self.reason = ""
         self.sealed = True
         """False if something was recorded that may depend on the inputs in a way that was not seen."""
 
@@ -197,8 +197,8 @@ class AtenTracer(AtenCalls):
         What prints a value runs without recording the operators that it calls.
         """
         name = getattr(function, "__name__", "")
-        if name in READERS and self.knows(arguments) and not self.refusal:
-            self.refusal = f"it calls {name}, which takes a value out of the calculation"
+        if name in READERS and self.knows(arguments) and not self.reason:
+            self.reason = f"it calls {name}, which takes a value out of the calculation"
         if name not in TEXTS:
             return function(*arguments, **keywords)
         self.sealed, paused, self.paused = False, self.paused, True
@@ -215,11 +215,7 @@ class AtenTracer(AtenCalls):
 
     def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
         """Run an operator, and record it as long as all before could be recorded."""
-        if (
-            self.paused
-            or self.refusal
-            or not (self.knows(arguments) or (keywords and self.knows([*keywords.values()])))
-        ):
+        if self.paused or self.reason or not (self.knows(arguments) or (keywords and self.knows([*keywords.values()]))):
             return function(*arguments, **keywords)
         call = self.attempted(function, lambda: self.begun(function, arguments, keywords))
         result = function(*arguments, **keywords)
@@ -235,19 +231,19 @@ class AtenTracer(AtenCalls):
         try:
             return step()
         except Untraceable as error:
-            self.refusal = str(error)
+            self.reason = str(error)
         except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
-            self.refusal = f"it calls {function} on values without rows: {error}"
+            self.reason = f"it calls {function} on values without rows: {error}"
         return None
 
     def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call:
         """Return a call that takes values with names. What it writes is recorded before the old value is lost."""
         operator = _operator(function)
-        given = {**dict(zip(operator.parameters, arguments, strict=False)), **keywords}
+        values = {**dict(zip(operator.parameters, arguments, strict=False)), **keywords}
         if len(operator.written) > 1:
             raise Untraceable(f"it calls {operator.name}, which writes to several tensors")
-        target = given[operator.written[0]] if operator.written else None
-        call = _Call(function, operator, arguments, keywords, given, target)
+        target = values[operator.written[0]] if operator.written else None
+        call = _Call(function, operator, arguments, keywords, values, target)
         if self.is_real(target) and not self.is_constant(call):
             call.name = self.recorded(call)
         return call
@@ -290,8 +286,8 @@ class AtenTracer(AtenCalls):
         if call.operator.name.endswith(("_backward", "_backward_data")):
             return self.decomposed(call)
         named = {}
-        for given, value in call.given.items():
-            key, default = call.operator.parameters[given]
+        for parameter, value in call.values.items():
+            key, default = call.operator.parameters[parameter]
             if key and value is not None and (isinstance(value, self.torch.Tensor) or value != default):
                 words = self.call_names.values.get(key)
                 named[key] = value if words is None else words.get(str(value), value)
@@ -301,11 +297,11 @@ class AtenTracer(AtenCalls):
 
     def in_order(self, call: _Call, name: str, order: Any) -> str:
         """Return the name of sorted entries, or of those at the returned indices if rounding decided these."""
-        x = call.given["self"]
+        x = call.values["self"]
         if not x.ndim:
             return name
         labels = np.arange(1, x.numel() + 1).reshape(x.shape)
-        taken = np.take_along_axis(labels, order.numpy(force=True), call.given.get("dim", -1))
+        taken = np.take_along_axis(labels, order.numpy(force=True), call.values.get("dim", -1))
         same = np.array_equal(self.value(x).ravel()[taken - 1], self.value(name), equal_nan=True)
         return name if same else self.entries([x], taken)
 
@@ -323,10 +319,10 @@ class AtenTracer(AtenCalls):
             labels = self.torch.arange(start, start + value.numel(), dtype=self.torch.float64, device=value.device)
             return labels.reshape(value.shape)
 
-        if "value" in call.given:
+        if "value" in call.values:
             raise Untraceable(f"it calls {call.operator.name} with a number")
-        given = {key: labelled(value) for key, value in call.keywords.items()}
-        labels = call.function(*map(labelled, call.arguments), **given)
+        keywords = {key: labelled(value) for key, value in call.keywords.items()}
+        labels = call.function(*map(labelled, call.arguments), **keywords)
         return self.entries(sources, labels.numpy(force=True))
 
     def decomposed(self, call: _Call) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refgrad.checking.libraries.trees import Kind, as_given, near
+from refgrad.checking.libraries.trees import Kind, from_real, near
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,11 @@ from refgrad.checking.libraries.trees import Kind, as_given, near
     ],
 )
 def test_floating_arrays_are_rounded_to_the_dtype_and_others_are_as_they_were(given: str, kind: str, due: str) -> None:
-    assert as_given(np.ones(2, given), Kind(kind)).dtype == due
+    assert from_real(np.ones(2, given), Kind(kind)).dtype == due
 
 
 def test_pairs_are_complex_numbers_again() -> None:
-    found = as_given(np.array([[1.5, -2.0]]), Kind("complex64"))
+    found = from_real(np.array([[1.5, -2.0]]), Kind("complex64"))
     assert found.dtype == "complex64"
     assert found.tolist() == [1.5 - 2j]
 

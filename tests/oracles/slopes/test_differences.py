@@ -10,7 +10,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking import explanation
-from refgrad.checking.certified import UserFunction, _finest
+from refgrad.checking.certified import UserFunction, _most_precise
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
@@ -160,6 +160,6 @@ def test_nothing_is_said_of_waves_that_no_step_resolves(height: float) -> None:
 def test_a_function_that_rounds_inside_keeps_its_own_steps(finer: str, own: str, *, in_float64: bool) -> None:
     raised: Any = SimpleNamespace(values=lambda point: (point[0].astype(finer),))
     subject: Any = SimpleNamespace(point=(np.array([1.0, 2.0], np.float32),), kinds=(), raised=lambda: raised)
-    function, _, _, scale = _finest(subject, (np.array([1.0, 2.0], own),), "float32")
+    function, _, _, scale = _most_precise(subject, (np.array([1.0, 2.0], own),), "float32")
     assert (function is raised) is in_float64
     assert scale == SCALES["float64" if in_float64 else "float32"]

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refgrad.checking.libraries.library import NUMPY, PYTHON, Chance
+from refgrad.checking.libraries.library import NUMPY, PYTHON, RandomState
 
 DRAWS: dict[str, Callable[[], float]] = {"own": np.random.random, "another": random.random, "none": lambda: 0.5}
 
 
-def chance() -> Chance:
+def random_state() -> RandomState:
     library: Any = SimpleNamespace(
         sources=lambda: (NUMPY, PYTHON), engine=SimpleNamespace(adapter=SimpleNamespace(name=""))
     )
-    return Chance(library)
+    return RandomState(library)
 
 
 @pytest.mark.parametrize(("draw", "found"), [("own", True), ("another", True), ("none", False)])
 def test_numbers_that_are_drawn_are_found_and_come_again(draw: str, *, found: bool) -> None:
-    numbers, run = chance(), DRAWS[draw]
+    numbers, run = random_state(), DRAWS[draw]
     with numbers.kept():
         first = run()
     run()
-    assert numbers.found(run, changed=True) is found
+    assert numbers.draws(run, changed=True) is found
     numbers.again()
     again = run()
     numbers.again()
@@ -37,7 +37,7 @@ def test_numbers_that_are_drawn_are_found_and_come_again(draw: str, *, found: bo
 
 
 def test_other_generators_are_asked_where_two_runs_differed_alone() -> None:
-    numbers = chance()
+    numbers = random_state()
     with numbers.kept():
         DRAWS["another"]()
-    assert not numbers.found(DRAWS["another"], changed=False)
+    assert not numbers.draws(DRAWS["another"], changed=False)
