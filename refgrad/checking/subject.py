@@ -163,9 +163,9 @@ class CheckedFunction:
         self.deadline.refuse()
         self.random_state.again()
         copied = self.positions if self.copied else ()
-        original = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
+        passed = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
         try:
-            outputs = (function or self.function)(*original)
+            outputs = (function or self.function)(*passed)
         except Exception as error:
             if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, which are leaves here
                 self.copied = True
@@ -175,8 +175,8 @@ class CheckedFunction:
 
     def applied(self, *primals: Any) -> tuple[Any, ...]:
         """Return the outputs for other checked inputs; the other inputs are as given."""
-        original = dict(zip(self.positions, primals, strict=True))
-        return self.call(self.arguments(self.point, lambda position, _: original[position]))
+        by_position = dict(zip(self.positions, primals, strict=True))
+        return self.call(self.arguments(self.point, lambda position, _: by_position[position]))
 
     def _tensors(self, outputs: Any) -> tuple[Any, ...]:
         if len(self.output_paths) == 1 and self.library.is_tensor(outputs):
