@@ -21,10 +21,10 @@ Row = tuple[str, str, str]
 
 def _operators() -> Iterator[Row]:
     from refgrad.operators import operator_table
-    from refgrad.operators.table import domain, edge, signature
+    from refgrad.operators.table import edge, signature
 
     for name, operator in operator_table().items():
-        where = [] if operator.domain is None else [f"[domain: {domain(operator)}]"]
+        where = [] if operator.domain is None else [f"[domain: {operator.domain.source}]"]
         edges = [f"[edge: {edge(each)}]" for each in operator.edges]
         notes = [operator.summary, *where, *edges, f"[source: {operator.source}]"]
         yield name, signature(operator), "  ".join(notes)
@@ -107,7 +107,7 @@ def _scenarios(scenarios: tuple[Scenario, ...]) -> Iterator[str]:
 
 
 def _operator(operator: Operator) -> Iterator[str]:
-    from refgrad.operators.table import domain, edge, signature
+    from refgrad.operators.table import edge, signature
 
     yield f"operator:  {operator.name}{signature(operator)}: {operator.summary}"
     if operator.formula is not None:
@@ -115,7 +115,7 @@ def _operator(operator: Operator) -> Iterator[str]:
     for argument, partial in operator.partials.items():
         yield f"d/d{argument}:      {partial.source}"
     if operator.domain is not None:
-        yield f"domain:    {domain(operator)}"
+        yield f"domain:    {operator.domain.source}"
     for each in operator.edges:
         yield f"edge:      {edge(each)}: {each.reason}"
     yield f"source:    {operator.source}"

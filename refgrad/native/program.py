@@ -14,7 +14,7 @@ from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.statements import Argument, Call, Name, Names, Show, Statement, Value
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
-from refgrad.scenario.rewrite import floating_dtypes, needed, promoted
+from refgrad.scenario.rewrite import floating_dtypes, fresh_name, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
 Spell: TypeAlias = Callable[[Apply, Scenario], str]
@@ -76,12 +76,7 @@ class Writer:
 
     def fresh(self, stem: str) -> str:
         """Return a variable that the program does not have yet."""
-        name, number = stem, 1
-        while name in self.taken:
-            number += 1
-            name = f"{stem}_{number}"
-        self.taken.add(name)
-        return name
+        return fresh_name(stem, self.taken)
 
     def definition(self, step: Leaf | Apply) -> Iterator[Statement]:
         """Yield the statements that define a leaf or a result. A result that can be nested waits for its only use."""

@@ -28,11 +28,6 @@ def signature(operator: Operator) -> str:
     return f"({', '.join(arrays + attributes)})"
 
 
-def domain(operator: Operator) -> str:
-    """Return the condition under which the operator is defined, or an empty string if it is defined everywhere."""
-    return "" if operator.domain is None else operator.domain.source
-
-
 def edge(row: Edge) -> str:
     """Return an edge's condition and the legal derivatives there, as ``x == 0: kink, d/dx in [-1, 1]``."""
     legal = [
@@ -245,24 +240,19 @@ class Operator:
             raise OperatorError(f"operator {self.name!r} needs the attribute {missing[0]!r}")
         return bound
 
+    @cache  # noqa: B019 (the rows of the table live as long as the process)
     def saves(self, argument: str) -> frozenset[str]:
         """Return the values (arguments by name, the output as ``out``) that the rule for ``argument`` needs.
 
         A composite has no rule: any of its arguments may be saved, and none has to be.
         """
-        return _saved(self, argument)
-
-
-@cache
-def _saved(operator: Operator, argument: str) -> frozenset[str]:
-    """Return the values that the rule for an argument needs, as :meth:`Operator.saves` does."""
-    if operator.structure is not None:
-        return frozenset(operator.structure.saves.get(argument, ()))
-    if operator.composite is not None:
-        return frozenset(operator.differentiable_arguments)
-    if argument not in operator.partials:
-        return frozenset()
-    return operator.partials[argument].names - set(operator.attribute_names)
+        if self.structure is not None:
+            return frozenset(self.structure.saves.get(argument, ()))
+        if self.composite is not None:
+            return frozenset(self.differentiable_arguments)
+        if argument not in self.partials:
+            return frozenset()
+        return self.partials[argument].names - set(self.attribute_names)
 
 
 @cache

@@ -108,10 +108,6 @@ def no_names(_value: Any) -> tuple[str, ...]:
     return ()
 
 
-def _with_no_names(value: Any, _names: Names) -> Any:
-    return value
-
-
 def no_rule(_scope: Scope, _value: Any) -> None:
     """Accept every value."""
 
@@ -134,7 +130,7 @@ class Codec:
     """Read a JSON form that satisfies the schema."""
     uses: Callable[[Any], tuple[str, ...]] = no_names
     """Return the names of the tensors that a value refers to."""
-    renamed: Callable[[Any, Names], Any] = _with_no_names
+    renamed: Callable[[Any, Names], Any] = lambda value, _names: value
     """Return a value with other names. Names that are not in the mapping stay."""
     check: Callable[[Scope, Any], None] = no_rule
     """Raise ScenarioError if a value is not valid in a scope in which the tensors that it uses exist."""
@@ -302,17 +298,15 @@ def _check_tangents(scope: Scope, tangents: Tangents) -> None:
         raise ScenarioError("a jvp needs at least one leaf and its tangent")
     leaves = [leaf for leaf, _ in tangents]
     for leaf, tangent in tangents:
-        _check_tangent(scope, leaf, tangent)
+        at = scope.constants.get(leaf)
+        if leaf not in scope.leaves or at is None:
+            raise ScenarioError(f"{quoted(leaf)} is not a leaf that requires grad")
+        if (tangent.dtype, tangent.shape) != (at.dtype, at.shape):
+            raise ScenarioError(
+                f"the tangent of {quoted(leaf)} is {tangent.type_text}, but it should be {at.type_text}"
+            )
         if leaves.count(leaf) > 1:
             raise ScenarioError(f"{quoted(leaf)} has two tangents")
-
-
-def _check_tangent(scope: Scope, leaf: str, tangent: Constant) -> None:
-    at = scope.constants.get(leaf)
-    if leaf not in scope.leaves or at is None:
-        raise ScenarioError(f"{quoted(leaf)} is not a leaf that requires grad")
-    if (tangent.dtype, tangent.shape) != (at.dtype, at.shape):
-        raise ScenarioError(f"the tangent of {quoted(leaf)} is {tangent.type_text}, but it should be {at.type_text}")
 
 
 TANGENTS: Final = Codec(

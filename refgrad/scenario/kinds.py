@@ -314,7 +314,16 @@ def _check_call(name: str, arguments: int, attributes: Attributes, operators: Ma
     if operator is None:
         raise ScenarioError(f"unknown operator {quoted(name)}{suggestion(name, operators)}")
     _check_arguments(operator, arguments)
-    _check_attributes(operator, attributes)
+    if not attributes and not operator.attributes:
+        return
+    known = {attribute.name: attribute for attribute in operator.attributes}
+    values = dict(attributes)
+    for unknown in sorted(values.keys() - known.keys()):
+        close = suggestion(unknown, known)
+        raise ScenarioError(f"operator {operator.name!r} has no attribute {quoted(unknown)}{close}")
+    for attribute in operator.attributes:
+        if attribute.required and attribute.name not in values:
+            raise ScenarioError(f"operator {operator.name!r} needs attribute {attribute.name!r}")
 
 
 def _check_arguments(operator: Operator, count: int) -> None:
@@ -327,19 +336,6 @@ def _check_arguments(operator: Operator, count: int) -> None:
         raise ScenarioError(
             f"operator {operator.name!r} takes {least}{expected} argument{'s' * (expected != 1)}, not {count}"
         )
-
-
-def _check_attributes(operator: Operator, attributes: Attributes) -> None:
-    if not attributes and not operator.attributes:
-        return
-    known = {attribute.name: attribute for attribute in operator.attributes}
-    values = dict(attributes)
-    for name in sorted(values.keys() - known.keys()):
-        close = suggestion(name, known)
-        raise ScenarioError(f"operator {operator.name!r} has no attribute {quoted(name)}{close}")
-    for name, attribute in known.items():
-        if attribute.required and name not in values:
-            raise ScenarioError(f"operator {operator.name!r} needs attribute {name!r}")
 
 
 class Vocabulary:

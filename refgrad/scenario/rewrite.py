@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -96,6 +96,13 @@ def spliced(items: Sequence[T], at: int, *new: T) -> tuple[T, ...]:
 def renamed(steps: Iterable[Step], names: Mapping[str, str]) -> tuple[Step, ...]:
     """Return the steps with tensors and hooks renamed."""
     return tuple(step.renamed(names) for step in steps)
+
+
+def fresh_name(stem: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and add it to those that are."""
+    names = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
+    taken.add(fresh := next(name for name in names if name not in taken))
+    return fresh
 
 
 def substituted(steps: Iterable[Step], definition: Step, name: str) -> tuple[Step, ...]:

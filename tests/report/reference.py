@@ -21,7 +21,7 @@ from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
 from refgrad.native.adapter.fields import ROWS, AdapterField, required, rows
 from refgrad.native.adapter.files import FILE_FIELDS
 from refgrad.operators import operator_table
-from refgrad.operators.table import domain, edge, signature
+from refgrad.operators.table import edge, signature
 from refgrad.report.pages import markdown_templates
 from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS, argument_format
 
@@ -30,7 +30,7 @@ def operators_page() -> str:
     """Return the operator table as Markdown."""
     rows = operator_table().values()
     families = _grouped(rows, "family")
-    return _render("operators", total=len(rows), families=families, signature=signature, domain=domain, edge=edge)
+    return _render("operators", total=len(rows), families=families, signature=signature, edge=edge)
 
 
 def behaviours_page() -> str:

@@ -15,7 +15,7 @@ from refgrad.engine.graph.tensor import Tensor
 from refgrad.operators import Argument, Attribute, Formula, Operator, Structure
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
-from refgrad.operators.table import Operands, domain, signature
+from refgrad.operators.table import Operands, signature
 
 float64 = np.float64
 
@@ -147,7 +147,7 @@ def documentation(row: Operator) -> str:
 def _entries(row: Operator) -> Iterator[tuple[str, str]]:
     yield "Shape", _shapes(row)
     yield "Formula", "" if row.formula is None else row.formula.source
-    yield "Domain", domain(row)
+    yield "Domain", "" if row.domain is None else row.domain.source
     yield "Also called", ", ".join(row.aliases)
     yield "Source", row.source
 

@@ -86,10 +86,6 @@ class Position:
             return None
         return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
 
-    def moved_to(self, scenario: Scenario) -> Position:
-        """Return the same position in another scenario with the same leaves."""
-        return replace(self, base=scenario)
-
 
 @lru_cache(maxsize=1024)
 def exceptional_positions(

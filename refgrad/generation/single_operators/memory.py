@@ -26,7 +26,7 @@ from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keyw
 from refgrad.operators import operator_table
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Detach, Leaf, Read, Scenario, Slice, Step
-from refgrad.scenario.rewrite import mapped, renamed, replaced, spliced, with_seeds
+from refgrad.scenario.rewrite import mapped, renamed, replaced, spliced, with_seeds, with_values
 
 Viewed: TypeAlias = tuple[Array, tuple[tuple[str, AttributeValue], ...]]
 """The numbers that a leaf must hold, and the attributes with which an operator makes the operand of it."""
@@ -360,10 +360,5 @@ def _with_another(scenario: Scenario) -> Scenario:
     """Return the scenario with a second application after the first."""
     (first,) = scenario.applications
     names = {leaf.name: f"{leaf.name}_of_another" for leaf in scenario.leaves} | {first.name: "another"}
-    reverse = (replace(leaf, value=_in_reverse(leaf)) for leaf in scenario.leaves)
+    reverse = with_values(scenario.leaves, lambda leaf: Constant.of(np.flip(leaf.value.to_numpy()), leaf.value.dtype))
     return Scenario(replaced(scenario.steps, Apply, lambda step: (step, *renamed((*reverse, step), names))))
-
-
-def _in_reverse(leaf: Leaf) -> Constant:
-    array = leaf.value.to_numpy()
-    return Constant.of(array.ravel()[::-1].reshape(array.shape), leaf.value.dtype)

@@ -64,11 +64,6 @@ Need: TypeAlias = "str | Callable[[FamilyCheck, Bench], str]"
 """Prefix of behaviours, or a function that returns the id of a failing check, or an empty string."""
 
 
-def is_differentiable(operator: Operator) -> bool:
-    """Return True if an operator has a differentiable operand."""
-    return bool(operator.differentiable_arguments)
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of checks, which has the name of its row.
@@ -85,7 +80,7 @@ class Family:
     met: Callable[[FamilyCheck, Scenario, Bench], Scenario | None] = Check.met
     explains: Callable[[FamilyCheck, Scenario, Finding, Bench], bool] = Check.explains
     draws: bool = True
-    is_about: Callable[[Operator], bool] = is_differentiable
+    is_about: Callable[[Operator], bool] = lambda operator: bool(operator.differentiable_arguments)
 
     def check(self, operator: str = "") -> FamilyCheck:
         """Return the check of an operator, or the only check of the family."""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from itertools import count, product
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from refgrad.lifecycle import Fails, Gradient, Prediction, predict
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, ScenarioError, Step, ZeroGrad
-from refgrad.scenario.rewrite import mapped, replaced, with_constants, with_dtypes, without_gradients_of
+from refgrad.scenario.rewrite import fresh_name, mapped, replaced, with_constants, with_dtypes, without_gradients_of
 
 SMOOTH: Final = ("sin", "tanh", "sigmoid", "cos", "exp", "square", "softplus", "sqrt", "reciprocal", "log")
 """Smooth functions of one operand. Those whose results stay small when they are nested come first."""
@@ -294,10 +294,3 @@ def _seedless(step: Step, taken: set[str], *, weighs: bool) -> Iterator[Step]:
         yield Apply(total, "sum", (output,))
         output = total
     yield replace(step, output=output, seed=None)
-
-
-def fresh_name(stem: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, and add it to those that are."""
-    names = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
-    taken.add(fresh := next(name for name in names if name not in taken))
-    return fresh

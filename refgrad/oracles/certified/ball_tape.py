@@ -164,7 +164,7 @@ class BallTape:
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> ObjectArray:
         """Apply an operator to arrays of balls."""
         if operator.structure is not None:
-            result = self._lifted(_as_objects(operator.structure.forward(self)(*arguments, **attributes)))
+            result = self._lifted(np.asarray(operator.structure.forward(self)(*arguments, **attributes), dtype=object))
             quotients = self.arithmetic.allows_quotients() and _is_product(operator)
             return self._with_quotient_noise(arguments, result) if quotients else result
         derivative = self.arithmetic.derivative(operator)
@@ -286,14 +286,6 @@ def filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
     array = np.empty(len(entries), dtype=object)
     array[:] = entries
     return array.reshape(shape)
-
-
-def _as_objects(result: Any) -> ObjectArray:
-    if isinstance(result, np.ndarray):
-        return result
-    array = np.empty((), dtype=object)
-    array[()] = result
-    return array
 
 
 def _is_product(operator: Operator) -> bool:

@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from refgrad.grading.checks.isolation import fresh_name
 from refgrad.report.findings.folding import Folding, truth
 from refgrad.report.findings.trees import IMPORTS, Filling, Piece, copied, mentions, names_in
+from refgrad.scenario.rewrite import fresh_name
 
 LITERALS: Final = (ast.Constant, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Name)
 SIMPLE: Final = (ast.Expr, ast.Assign, ast.Return)

@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 from refgrad.grading.judging.verdict import OUTCOMES
 from refgrad.native.text import plain_text
 from refgrad.operators import operator_table
-from refgrad.operators.table import domain, edge, signature
+from refgrad.operators.table import edge, signature
 from refgrad.report import CHARACTERS
 from refgrad.report.accuracy import USUAL
 from refgrad.report.comparison import KINDS, histories
@@ -143,7 +143,7 @@ class _Writer:
 
 def _templates() -> Environment:
     site = templates("refgrad.report.site", autoescape=True, finalize=_plain)
-    site.filters |= {"coded": _coded, "signature": signature, "domain": domain, "edge": edge}
+    site.filters |= {"coded": _coded, "signature": signature, "edge": edge}
     for name in ("style.css", "site.js"):
         text = PackageLoader("refgrad.report.site").get_source(site, name)[0]
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -114,7 +114,8 @@ class _Shelf:
         _name_headings(tokens, document)
         _number(tokens)
         for token in tokens:
-            _align(token)
+            if token.attrs.pop("style", "") == "text-align:right":  # pages may have no inline styles
+                token.attrs["class"] = "number"
             self._lead(token.children or [], path)
         document.body = Markup(_parser().renderer.render(tokens, _parser().options, {}))  # noqa: S704 (its text is escaped)
         return document
@@ -198,12 +199,6 @@ def _number(tokens: Sequence[Token]) -> None:
         if token.type in {"table_open", "fence", "code_block"}:
             counts[token.type] += 1
             token.meta["number"] = counts[token.type]
-
-
-def _align(token: Token) -> None:
-    """Replace the style of a right-aligned cell by the class ``number``: pages may have no inline styles."""
-    if token.attrs.pop("style", "") == "text-align:right":
-        token.attrs["class"] = "number"
 
 
 def _parser() -> MarkdownIt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -64,7 +64,7 @@ class PositionSearch:
         bench, most = self.bench, self.bench.settings.effort["exceptional"]
         holds_all = "float64" in bench.engine.adapter.dtypes  # the extreme numbers are those of float64
         for each in exceptional_positions(self.check.operator_name, bench.profile(seeds=True), most):
-            position = each.moved_to(bench.reliance.isolated(each.base))
+            position = replace(each, base=bench.reliance.isolated(each.base))
             if position.base not in right:
                 right[position.base] = not self._fails(position.base, bench.examine(position.base, self.check))
             if right[position.base] and bench.reliance.runnable(position.base):
