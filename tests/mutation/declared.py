@@ -84,8 +84,10 @@ NAMED: tuple[Named, ...] = (
     Named(
         f"{CHECKING}/libraries/trees.py",
         "NEARBY_TOLERANCE",
-        "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03, 'bfloat16': 0.2}",
-        "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0, 'bfloat16': 200.0}",
+        "{'float64': 1e-10, 'float32': 0.0001, 'float16': 0.03, 'bfloat16': 0.2, "
+        "'float8_e4m3fn': 0.5, 'float8_e5m2': 0.5}",
+        "{'float64': 1e-07, 'float32': 0.1, 'float16': 30.0, 'bfloat16': 200.0, "
+        "'float8_e4m3fn': 500.0, 'float8_e5m2': 500.0}",
     ),
 )
 """What was once missed, and what stands between a number and its verdict without a name of its own."""

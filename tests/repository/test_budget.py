@@ -18,14 +18,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4681, "report": 2566, "facts": 755, "checking": 4836, "generation": 3270, "native": 3775,
-    "operators": 2495, "engine": 2342, "oracles": 2305, "scenario": 1304, "cli": 1223, "pytest_plugin": 1012,
+    "grading": 4675, "report": 2564, "facts": 755, "checking": 4843, "generation": 3265, "native": 3770,
+    "operators": 2491, "engine": 2342, "oracles": 2299, "scenario": 1304, "cli": 1223, "pytest_plugin": 1012,
     "lifecycle": 855, "adapters": 376, "interpreter": 336, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
 MODULES = 271
-CHOSEN_NUMBERS = 253
+CHOSEN_NUMBERS = 255
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 

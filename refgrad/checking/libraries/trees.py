@@ -108,7 +108,8 @@ NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
     "float32": 1e-4,
     "float16": 3e-2,
     "bfloat16": 0.2,
-    **dict.fromkeys(("float8_e4m3fn", "float8_e5m2"), 2.0**-1),
+    "float8_e4m3fn": 0.5,
+    "float8_e5m2": 0.5,
 })
 """Relative tolerance for two computations of one value: far more than rounding, far less than a missed value causes."""
 

@@ -19,7 +19,7 @@ from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FEATURES, AnyAdapter, FunctionalAdapter, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.engine_names import shipped_engines
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.constants import FLOATING
 from tests.grading import scalar_tape
 
 CLAIMS = {check.name: check for check in all_checks() if isinstance(check, Claim)}
@@ -158,7 +158,7 @@ UNTOLD = {"graph"}
 def test_every_feature_every_policy_and_every_dtype_has_a_claim() -> None:
     named = {kind: [claim.name for claim in all_claims() if claim.kind == kind] for kind in ("features", "dtypes")}
     assert set(named["features"]) == set(FEATURES) - UNTOLD
-    assert set(named["dtypes"]) == set(FORMATS)
+    assert set(named["dtypes"]) == set(FLOATING)
     assert {c.name for c in all_claims() if c.kind == "policies"} == {field.name for field in fields(Policy)}
     assert len({claim.id for claim in all_claims()}) == len(all_claims())
 
