@@ -138,7 +138,7 @@ class State:
         return node in self.graph.nodes and self.graph.nodes[node].may_be_constant
 
     def forget_unrecorded_views(self) -> None:
-        """Mark unrecorded views as unknown that may share memory with a tensor that requires grad."""
+        """Mark each unrecorded view that may share memory with a tensor that requires grad as unknown."""
         tracked = {tensor.memory for tensor in self.tensors.values() if tensor.node is not None}
         for tensor in self.tensors.values():
             if tensor.view and tensor.node is None and tracked & self.graph.memory.may_overlap(tensor.memory):

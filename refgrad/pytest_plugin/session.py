@@ -121,7 +121,7 @@ class Conformance:
         except EngineStartError as error:
             _give_up(session.config, str(error))
         except (SystemExit, KeyboardInterrupt) as error:
-            recorder = session.config.pluginmanager.get_plugin(RECORDER)  # a worker has none, and knows of no signal
+            recorder = session.config.pluginmanager.get_plugin(RECORDER)  # a worker of xdist has no recorder
             if recorder is not None and recorder.signals.received:
                 raise
             name = self.engine.plan.adapter.name

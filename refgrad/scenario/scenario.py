@@ -77,7 +77,7 @@ class Scenario:
         for number, step in enumerate(self.steps, start=1):
             try:
                 if not isinstance(step, Step):
-                    raise ScenarioError(f"{quoted(step)} is not a step")  # noqa: TRY301 (as other errors of the step)
+                    raise ScenarioError(f"{quoted(step)} is not a step")  # noqa: TRY301 (to name the step, as other errors)
                 step.check(scope)
             except ScenarioError as error:
                 raise ScenarioError(error.rule, step=number) from None

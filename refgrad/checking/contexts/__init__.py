@@ -173,7 +173,7 @@ def unused_outputs(plain: PlainCall, table: Table) -> Iterator[Variant]:
 
 
 def _by_code(code: str) -> Expect:
-    """Return what evaluates code for the gradient that is expected of each input ``x`` from its plain ``gradient``."""
+    """Return a function that replaces each input's ``gradient`` by the value of code, in which ``x`` is the input."""
 
     def change(point: Arrays, gradients: list[Array]) -> None:
         pairs = zip(point, gradients, strict=True)

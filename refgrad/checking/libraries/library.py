@@ -119,7 +119,7 @@ def _held(value: Any, package: str) -> list[Any]:
         return [value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value), *held]
     if isinstance(value, type):
         return [vars(value).get(name) for name in ("__call__", "forward", "backward")] if own else []
-    return [] if type(value).__name__ == "PyTreeRegistry" else gc.get_referents(value)  # of all types that JAX knows
+    return [] if type(value).__name__ == "PyTreeRegistry" else gc.get_referents(value)  # JAX's, of all types
 
 
 def _names(code: types.CodeType) -> Iterator[str]:

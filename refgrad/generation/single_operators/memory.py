@@ -207,7 +207,7 @@ def memory_scenarios_of_second_order(
 
 
 def _crossed_operands(scenario: Scenario) -> tuple[int, int]:
-    """Return the number of operands whose order in memory transposing changes, at most 3, then prefer few entries."""
+    """Return a rank: the number of operands that transposing moves in memory, at most 3, then the fewest entries."""
     return min(sum(_crosses(leaf.value.shape) for leaf in scenario.leaves), 3), -entries(scenario)
 
 

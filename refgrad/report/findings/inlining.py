@@ -170,7 +170,7 @@ def _without_names_of_literals(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _without_rest(statement: ast.stmt, rest: ast.arg | None) -> ast.stmt:
-    """Return a statement that hands no further keyword arguments on: none were given."""
+    """Return a statement without the argument ``**rest`` of its calls, for a helper that got no further keywords."""
     node = copied(statement)
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and rest is not None:
