@@ -68,7 +68,7 @@ def test_any_strategy_of_inputs_can_be_given() -> None:
 
 @pytest.mark.engines
 def test_a_function_that_is_nowhere_defined_is_inconclusive() -> None:
-    report = check_gradients(lambda x: torch.log(-1 - x * x), points([(2,)]), budget=1, raise_exception=False)
+    report = check_gradients(lambda x: torch.log(-1 - x * x), points([(2,)]), raise_exception=False)
     assert (report.outcome, report.cause) == ("inconclusive", "domain")
 
 
