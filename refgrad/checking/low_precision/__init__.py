@@ -180,11 +180,12 @@ class Tensors:
         return engine.tensor(array if array.dtype == np.bool_ else array.astype(np.float64))
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
-        """Apply an operator, and multiply the result by a factor, which also multiplies its cotangent."""
+        """Apply an operator, round its result, which its rule may use, and multiply the cotangent by a factor, too."""
         result = functions()[operator.name](*arguments, **attributes)
         moves = operator.structure is not None and operator.name not in ROUNDED
         if self.choices is None or moves or not result.requires_grad:
             return result
+        result.shared_array()[...] *= 1 + self.unit * self.choices.uniform(-1.0, 1.0, result.shape)
         return result * engine.tensor(1 + self.unit * self.choices.uniform(-1.0, 1.0, result.shape))
 
 

@@ -73,3 +73,14 @@ def test_entries_at_a_kink_have_no_truth() -> None:
     truth = low_precision.truth(found, [(found.outputs[0], np.ones(3))], np.random.default_rng(0))
     assert truth is not None
     assert np.nan_to_num(next(iter(truth.values())), nan=7.0).tolist() == [1.0, 7.0, 0.0]
+
+
+def test_a_rule_uses_the_rounded_output() -> None:
+    """In bfloat16 tanh(3.5) may be 1, whose slope is 0, though that of tanh is 0.0036."""
+    subject = CheckedFunction(start(find_adapter("torch")), torch.tanh, [torch.tensor([3.5], requires_grad=True)])
+    found, unit = trace(subject, subject.pullback(subject.point).outputs), 2.0**-9
+    seeds = [(name, np.ones(1)) for name in found.outputs]
+    draws = (low_precision.reverse_gradients(found, seeds, unit, np.random.default_rng(n)) for n in range(50))
+    slopes = [gradient[0] for draw in draws for gradient in draw.values()]
+    assert min(slopes) < 0.001
+    assert max(slopes) > 0.006
