@@ -80,7 +80,7 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     ``reference`` is a slow implementation, with which outputs and gradients are compared. ``gradient`` is checked in
     place of the library's backward: a function of the cotangent (or a tuple of several) and the inputs, which returns
     the gradient (or a tuple). In 16 bits all entries are also compared at once, with sums in the dtype ``accumulate``.
-    If an ``equation``, a function of outputs and inputs, is zero at the solution, its derivative is right, too.
+    ``equation`` is a function of outputs and inputs that is zero at the solution; its derivative is accepted, too.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
     the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``

@@ -171,7 +171,7 @@ class GradientCheck:
         return "seed" in self.subject.engine.adapter.features
 
     def dense(self, outputs: Sequence[bool]) -> Seeds:
-        """Return seeds with random entries, none of which is 1, for the chosen outputs."""
+        """Return a seed of random entries, none equal to 1, for each chosen output, and None for the others."""
         pairs = zip(self.outputs, outputs, strict=True)
         return tuple(self.drawn(k, output.shape) if taken else None for k, (output, taken) in enumerate(pairs))
 

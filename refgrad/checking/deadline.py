@@ -1,4 +1,4 @@
-"""The time that a check has: a moment after which the function under test is not called again."""
+"""The deadline of a check, after which the function under test is not called again."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ class Deadline:
         self.seconds, self.began = seconds, self.read()
 
     def read(self) -> tuple[float, float, float]:
-        """Return the seconds of the wall, of this thread's waiting for a processor, and of compilation."""
+        """Return the seconds of the wall clock, of this thread's waiting for a processor, and of compilation."""
         return monotonic(), processor_time("thread-self")[1], self.compiled()
 
     def is_over(self) -> bool:
-        """Return True if the time is used up, of which compilation had as large a share as of the wall's."""
+        """Return True if the time is used up.
+
+        The share of compilation in the time of the processor is assumed to be that in the time of the wall clock.
+        """
         if monotonic() - self.began[0] <= max(self.seconds, 0.0):
             return self.seconds < 0
         wall, waited, compiled = (now - then for now, then in zip(self.read(), self.began, strict=True))

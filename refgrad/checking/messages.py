@@ -63,9 +63,9 @@ def wrong_entry(  # noqa: PLR0913 (each is a line of the message)
     hint: str = "",
     missing: bool = False,
 ) -> str:
-    """Return the whole message about an entry that is wrong under some seeds at a point.
+    """Return the message about a wrong entry of the gradient, for these seeds and this point.
 
-    The ``hint`` explains all entries. ``missing`` is True if no gradient arrives, not even zeros.
+    ``hint`` is advice that fits all entries of the gradient; ``missing`` is True if the gradient is None.
     """
     source = "certified" if method == "certified" else "by finite differences"
     index = "" if discrepancy.entry is None or missing else _index(subject, discrepancy)
@@ -188,7 +188,7 @@ def advice(discrepancy: Discrepancy) -> str:
 
 
 def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int, printed: str) -> str:
-    """Return a program that prints what is ``shown`` of the gradient of an input, for which it has braces."""
+    """Return a program that prints the expression ``printed``, in which ``{}`` is the gradient of the input."""
     adapter = subject.engine.adapter
     names, lines = _inputs(subject, point)
     whole, leaf = subject.spelled(names), names[position]
@@ -209,7 +209,7 @@ def program(subject: CheckedFunction, seeds: Seeds, point: Arrays, position: int
 
 
 def _cotangents(subject: CheckedFunction, seeds: Sequence[tuple[int, Array]]) -> list[tuple[int, Call]]:
-    """Return the calls that make the cotangents of some outputs."""
+    """Return, for each output with a seed, its number and the call that creates its cotangent."""
     kinds = dict(enumerate(subject.output_kinds)) or {k: Kind(seed.dtype.name) for k, seed in seeds}
     literals = [(k, _seed_literal(subject, seed, kinds[k]), subject.library.dtype_code(kinds[k])) for k, seed in seeds]
     return [(k, calls.seed(subject.engine.adapter, Expression(text), dtype)) for k, text, dtype in literals]
@@ -294,7 +294,7 @@ def _literal(array: Array, otherwise: str) -> str:
 
 
 def is_printed(seed: Array | None) -> bool:
-    """Return True if a program may contain a seed that was not drawn."""
+    """Return True if a seed is small or sparse enough to be written out in a program."""
     return seed is None or seed.size <= PRINTED_ENTRIES or int(np.count_nonzero(seed)) <= 1
 
 

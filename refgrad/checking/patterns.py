@@ -108,7 +108,7 @@ def pattern(points: Sequence[Sequence[Whole]], output_shapes: Sequence[tuple[int
 
 
 def _shared(lists: Sequence[Sequence[str]]) -> str:
-    """Return the first text that all lists have, up to decimal fractions."""
+    """Return the first text that occurs in all lists, ignoring decimal fractions, or an empty string."""
     first, *others = lists
     keys = [{re.sub(FRACTION, "", text) for text in other} for other in others]
     return next((text for text in first if all(re.sub(FRACTION, "", text) in each for each in keys)), "")
@@ -148,7 +148,7 @@ def _of_one(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]
 
 
 def _order(g: Whole) -> Iterator[str]:
-    """Yield how the entries of the truth are rearranged."""
+    """Yield descriptions of rearrangements that turn the true gradient into the claimed one."""
     t, axes = g.truth, range(g.truth.ndim)
     orders = {"transposed": np.swapaxes(t, -1, -2)} if t.ndim > 1 else {}
     orders |= {f"read with its axes in the order {order}": t.transpose(order) for order in permutations(axes)}

@@ -39,7 +39,7 @@ class Format:
 
     @property
     def narrow(self) -> bool:
-        """True for a format of at most 16 bits in memory."""
+        """True if the format has at most as many significant bits as float16."""
         return self.bits <= FORMATS["float16"].bits
 
     @property

@@ -340,24 +340,29 @@ def saves_what_it_has_without_gradients(x: Any) -> Any:
     return square(lambda _, g, x: scale * x * g)(x)
 
 
+class SquareRule(torch.autograd.Function):  # type: ignore[misc]
+    """The square with its right derivative, to which a context's rule may be added."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        del output
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 2 * ctx.saved_tensors[0] * g
+
+
 @by_name("vmap", "vmap")
 def has_a_wrong_rule_for_batches(x: Any) -> Any:
     """Return the square with a rule for batches that computes another gradient."""
 
-    class Batched(torch.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(x: Any) -> Any:
-            return x * x
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            del output
-            ctx.save_for_backward(*inputs)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return 2 * ctx.saved_tensors[0] * g
-
+    class Batched(SquareRule):
         @staticmethod
         def vmap(info: Any, in_dims: Any, x: Any) -> Any:
             del info
@@ -370,21 +375,7 @@ def has_a_wrong_rule_for_batches(x: Any) -> Any:
 def has_a_wrong_tangent(x: Any) -> Any:
     """Return the square with a tangent that lacks the factor of 2."""
 
-    class Forward(torch.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(x: Any) -> Any:
-            return x * x
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            del output
-            ctx.save_for_backward(*inputs)
-            ctx.save_for_forward(*inputs)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return 2 * ctx.saved_tensors[0] * g
-
+    class Forward(SquareRule):
         @staticmethod
         def jvp(ctx: Any, tangent: Any) -> Any:
             return ctx.saved_tensors[0] * tangent

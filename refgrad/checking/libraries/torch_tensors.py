@@ -92,7 +92,7 @@ class TorchTensors(TensorLibrary):
         return self.plain[dtype]
 
     def values(self, tensor: Any) -> Array:
-        """Return the values of a tensor; those of at most 16 bits in float32."""
+        """Return the values of a tensor. Formats of at most 16 bits are converted to float32."""
         if not isinstance(tensor, self.torch.Tensor):
             return np.asarray(tensor)
         if tensor.layout != self.torch.strided:

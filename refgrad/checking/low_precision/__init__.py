@@ -180,7 +180,7 @@ class Tensors:
         return engine.tensor(array if array.dtype == np.bool_ else array.astype(np.float64))
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
-        """Apply an operator, round its result, which its rule may use, and multiply the cotangent by a factor, too."""
+        """Apply an operator. Its result, which its rule may use, and its cotangent get random rounding errors."""
         result = functions()[operator.name](*arguments, **attributes)
         moves = operator.structure is not None and operator.name not in ROUNDED
         if self.choices is None or moves or not result.requires_grad:
@@ -324,7 +324,7 @@ def run(check: ComparedCheck, seeds: Seeds, change: Rerounding) -> list[Array]:
 
 
 def regressors(subject: CheckedFunction, outputs: Arrays, seeds: Seeds, shape: tuple[int, ...]) -> dict[str, Array]:
-    """Return what a missing term may be a multiple of: inputs, outputs and cotangents of a shape, by their names."""
+    """Return the inputs, outputs and cotangents of a shape by name: a missing term may be a multiple of one of them."""
     named: dict[str, Array | None] = {f"input {x}": y for x, y in zip(subject.names, subject.point, strict=True)}
     for stem, others in (("output", outputs), ("the cotangent of output", seeds)):
         named |= {f"{stem} {k}": array for k, array in enumerate(others)}
@@ -355,12 +355,12 @@ class InputErrors:
 
     @property
     def regressors(self) -> dict[str, Array]:
-        """What a missing term may be a multiple of."""
+        """Arrays of which a missing term may be a multiple, by name."""
         shape = self.data.truth.shape
         return {CONSTANT: np.ones(shape), **regressors(self.check.subject, self.check.outputs, self.seeds, shape)}
 
     def wrong_entries(self, text: str, entries: tuple[int | slice, ...], regressor: str = "") -> WrongEntries:
-        """Return what is wrong with some entries: one, or all that an error of scale or of a term is summed over."""
+        """Describe one wrong entry, or all entries that share an error of scale or a missing term."""
         number, gradients = self.check.subject.names.index(self.name), (self.data.observed, self.data.truth)
         array = self.regressors[regressor] if regressor else None
         return WrongEntries(text, self.seeds, number, entries, gradients, regressor, array)

@@ -207,7 +207,7 @@ def memory_scenarios_of_second_order(
 
 
 def _crossed_operands(scenario: Scenario) -> tuple[int, int]:
-    """Return a rank: the number of operands that transposing moves in memory, at most 3, then the fewest entries."""
+    """Return a sort key: the number of operands that a transposition reorders, at most 3, and minus the entry count."""
     return min(sum(_crosses(leaf.value.shape) for leaf in scenario.leaves), 3), -entries(scenario)
 
 
