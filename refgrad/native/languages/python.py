@@ -108,7 +108,8 @@ class Python(Language):
     def region(self, region: Call, inner: Iterable[str], *, by_error: bool) -> Iterator[str]:
         """Yield the lines of a region. If an exception ends it, ``by_error``, the lines catch the exception."""
         body = list(inner) + (['raise KeyError("left by error")'] if by_error else [])
-        lines = [f"with {self.called(region)}:", *indented(body or ["pass"])]
+        target = f" as {region.targets[0]}" if region.targets else ""
+        lines = [f"with {self.called(region)}{target}:", *indented(body or ["pass"])]
         yield from ["try:", *indented(lines), "except KeyError:", "    pass"] if by_error else lines
 
     def whole(self, setup: str, body: str) -> str:

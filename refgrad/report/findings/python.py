@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
@@ -14,12 +15,13 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.growth import GROWTH
 from refgrad.grading.measurements.memory import RESIDENT, SIZES, TRACED
-from refgrad.native.statements import Call, Code, Show
+from refgrad.native.languages.language import Template
+from refgrad.native.statements import Call, Code, Name, Show
 from refgrad.report import TABLE
 from refgrad.report.findings.folding import last_name
 from refgrad.report.findings.languages import Printed
 from refgrad.report.findings.tidying import tidied
-from refgrad.report.findings.trees import IMPORTS, Piece, called, fields_of, nodes_of, pieces, printed, program_of
+from refgrad.report.findings.trees import IMPORTS, Filling, Piece, called, pieces, printed, program_of
 from refgrad.report.severity import shapes_of, steps_of
 from refgrad.scenario import Apply
 
@@ -30,6 +32,9 @@ COPIES: Final = frozenset({"as_numpy", "asarray", "array", "numbers"})
 """Functions that make an array of NumPy of a tensor."""
 
 METHODS: Final = frozenset({"clone", "numpy"})
+
+FIELD: Final = "field_of_template_{}"
+"""Name that stands for a field of an assertion until an expression replaces it."""
 
 ENDS: Final[Mapping[str, str]] = TABLE["program_ends"]
 """Ends of programs of measurements, with an assertion, by what is measured."""
@@ -85,13 +90,13 @@ def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list
         way = "tensor" if isinstance(fact, Died) else "unmasked"
         return [*body, *(Piece.new(printed(_read(show, way, known=known))) for show in shows)], True
     parents = {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
-    end = ProgramEnd(statements, shows, _modules(head), parents)
-    assertion = fact.assertion(end) if fact is not None and fact.has_plain_names else None
+    shown = ProgramEnd(statements, shows, _modules(head), parents)
+    assertion = fact.assertion(shown) if fact is not None and fact.has_plain_names else None
     if assertion is None:
         return [*body, *(Piece.new(printed(called(show.call)), show.what) for show in shows)], False
-    before = [Piece.new(node) for call in assertion.before for node in nodes_of(call)]
     got = ast.Assign([ast.Name("got", ast.Store())], _got(assertion.got, shows, known=known), lineno=0)
-    return [*body, *before, Piece.new(got), Piece(ast.Pass(), assertion.text, needs=tuple(assertion.modules))], True
+    end = Piece(ast.Pass(), assertion.text, needs=tuple(assertion.modules))
+    return [*body, *program_of(assertion.before), Piece.new(got), end], True
 
 
 def _ends(verdict: Verdict) -> bool:
@@ -105,11 +110,12 @@ def _ends(verdict: Verdict) -> bool:
 def _got(call: Call, shows: Sequence[Show], *, known: bool) -> ast.expr:
     """Return the expression that is asserted, in which fields stand for ways to read what a program shows."""
     filled: dict[str, ast.expr] = {}
-    for name in fields_of(call.template) - call.fields.keys():
+    for name in set(Template(call.template).fields) - call.fields.keys():
         way, _, number = name.partition("_")
         [show] = shows[int(number) :][:1] if number else shows
-        filled[name] = _read(show, way, known=known)
-    return called(call, **filled)
+        filled[FIELD.format(name)] = _read(show, way, known=known)
+        call = replace(call, fields={**call.fields, name: Name(FIELD.format(name))})
+    return Filling(filled).visit(called(call))  # type: ignore[no-any-return]
 
 
 def _silent(last: ast.stmt, fact: Silence) -> Piece:

@@ -1,19 +1,20 @@
-"""Syntax trees of statements in Python: of text, and of code templates with their fields filled in by trees."""
+"""Syntax trees of programs in Python: of text, and of statements as the language prints them."""
 
 from __future__ import annotations
 
 import ast
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
-from string import Formatter
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby, islice
+from typing import Final, TypeVar
 
-from refgrad.native import statements
+from refgrad.native.display import program_lines
 from refgrad.native.languages import Python
+from refgrad.native.languages.language import Template
+from refgrad.native.statements import Call, Code, Show, Statement, Traversal, Value
 from refgrad.report import CHARACTERS
-from refgrad.scenario import Constant
 
 IMPORTS: Final = (ast.Import, ast.ImportFrom)
 
@@ -54,12 +55,15 @@ def pieces(program: str) -> list[Piece]:
     """Return the statements of a program. Raises ValueError for what is no program of Python."""
     if len(program) > CHARACTERS["program"]:
         raise ValueError("the program is too long to be looked at")
+    lines = program.splitlines()
+    return [_piece(node, lines) for node in _parsed(program).body]
+
+
+def _parsed(program: str) -> ast.Module:
     try:
-        tree = ast.parse(program)
+        return ast.parse(program)
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(str(error)) from error
-    lines = program.splitlines()
-    return [_piece(node, lines) for node in tree.body]
 
 
 def _piece(node: ast.stmt, lines: Sequence[str]) -> Piece:
@@ -117,146 +121,59 @@ class Filling(ast.NodeTransformer):
         return ast.Name(new.id, node.ctx) if isinstance(new, ast.Name) else copied(new)
 
 
-PYTHON: Final = Python()
+@dataclass(frozen=True, slots=True)
+class ParsedPython(Python):
+    """Python as it is parsed: without what only a reader of a run needs, such as messages of exceptions."""
 
-FIELD: Final = "field_of_template_{}"
-"""Name that stands for a field while a template is parsed."""
+    handler = (("try:",), ("except Exception:", "    pass"))
 
-
-def program_of(program: Sequence[statements.Statement]) -> list[Piece]:
-    """Return the statements of a program as trees, those of a region nested in it."""
-    return _block(program, 0)[0]
-
-
-def _block(program: Sequence[statements.Statement], at: int) -> tuple[list[Piece], int]:
-    """Return the trees up to the end of a region, and the index of that end."""
-    trees: list[Piece] = []
-    while at < len(program):
-        statement = program[at]
+    def lines(self, statement: Statement) -> Iterator[str]:
+        """Yield the lines of a statement. Of a traversal, only the names of its nodes are bound."""
         match statement:
-            case statements.Enter(region=region):
-                inner, at = _block(program, at + 1)
-                ends = program[at] if at < len(program) else statements.Leave()
-                trees.append(_region(region, [each.node for each in inner], ends))
-            case statements.Leave():
-                return trees, at
-            case statements.Code(text=text):
-                trees += pieces(text)
+            case Show(call=call):
+                yield f"print({self.called(call)})"
+            case Traversal():
+                yield from islice(self.walked(statement), 2)
             case _:
-                trees += [Piece.new(node) for node in nodes_of(statement)]
-        at += 1
-    return trees, at
+                yield from Python.lines(self, statement)
+
+    def called(self, call: Call) -> str:
+        """Return a template with its fields filled in. Raises TemplateError if it is no expression."""
+        self.check(Template(call.template))
+        return Python.called(self, call)
 
 
-def _region(region: statements.Call, inner: list[ast.stmt], end: statements.Statement) -> Piece:
-    target = ast.Name(region.targets[0], ast.Store()) if region.targets else None
-    by_error = isinstance(end, statements.Leave) and end.by_error
-    error = ast.Raise(ast.Call(ast.Name("KeyError", ast.Load()), [ast.Constant("left by error")], []))
-    body = [*inner, error] if by_error else inner or [ast.Pass()]
-    node: ast.stmt = ast.With([ast.withitem(called(region), target)], body)
-    return Piece.new(_tried([node], "KeyError") if by_error else node)
+PYTHON: Final = ParsedPython()
 
 
-def _tried(body: list[ast.stmt], error: str) -> ast.Try:
-    return ast.Try(body, [ast.ExceptHandler(ast.Name(error, ast.Load()), None, [ast.Pass()])], [], [])
+def program_of(program: Sequence[Statement]) -> list[Piece]:
+    """Return the statements of a program as trees, those of a region nested in it.
 
-
-def nodes_of(statement: statements.Statement) -> Iterator[ast.stmt]:
-    """Yield the trees of a statement that is no region."""
-    match statement:
-        case statements.Call():
-            yield _assigned(statement)
-        case statements.Show(call=call):
-            yield printed(called(call))
-        case statements.Function(name=name, parameters=parameters, body=body, result=result):
-            inner = [node for each in body for node in nodes_of(each)]
-            arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
-            yield ast.FunctionDef(name, arguments, [*inner, ast.Return(ast.Name(result, ast.Load()))], [])
-        case statements.Delete(name=name):
-            yield ast.Delete([ast.Name(name, ast.Del())])
-        case statements.Attempt(body=body):
-            yield _tried([node for each in body for node in nodes_of(each)], "Exception")
-        case statements.Traversal(nodes=nodes):
-            names: list[ast.expr | None] = [ast.Constant(name) for name in nodes]
-            table = ast.Dict(names, [ast.Name(variable, ast.Load()) for variable in nodes.values()])
-            yield ast.Assign([ast.Name("nodes", ast.Store())], table, lineno=0)
-            yield _assigned(statements.Call("{{id(node): name for name, node in nodes.items()}}", {}, ("names",)))
-        case _:
-            raise ValueError(f"{type(statement).__name__} is no statement here")
-
-
-def printed(*expressions: ast.expr) -> ast.stmt:
-    """Return the statement that prints expressions."""
-    return ast.Expr(ast.Call(ast.Name("print", ast.Load()), list(expressions), []))
-
-
-def _assigned(call: statements.Call) -> ast.stmt:
-    names: list[ast.expr] = [ast.Name(target, ast.Store()) for target in call.targets]
-    if not names:
-        return ast.Expr(called(call))
-    listed = ast.List(names, ast.Store()) if len(names) == 1 else ast.Tuple(names, ast.Store())
-    return ast.Assign([listed if call.unpack or len(names) > 1 else names[0]], called(call), lineno=0)
-
-
-def called(call: statements.Call, **others: ast.expr) -> ast.expr:
-    """Return the tree of a template with its fields filled in, and with ``others`` that are trees already.
-
-    Raises ValueError for what is no expression.
+    Code is left as it is. Raises ValueError for what is no program of Python.
     """
-    fields = {name: _argument(each) for name, each in call.fields.items()} | others
-    filling = Filling({FIELD.format(name): each for name, each in fields.items()})
-    return filling.visit(copied(_parsed(call.template)))  # type: ignore[no-any-return]
+    parts: list[Piece] = []
+    for is_code, group in groupby(program, lambda each: isinstance(each, Code)):
+        try:
+            text = "\n".join(program_lines(group, PYTHON))
+        except (LookupError, TypeError) as error:  # a field without content, or a statement where there can be none
+            raise ValueError(str(error)) from error
+        parts += pieces(text) if is_code else map(Piece.new, _parsed(text).body)
+    return parts
 
 
-def fields_of(template: str) -> set[str]:
-    """Return the names of the fields of a template."""
-    return {name for _, name, _, _ in Formatter().parse(template) if name}
+def called(call: Call) -> ast.expr:
+    """Return the tree of a template with its fields filled in. Raises ValueError for what is no expression."""
+    match program_of([replace(call, targets=())]):
+        case [Piece(node=ast.Expr(value=value))]:
+            return value
+    raise ValueError(f"{call.template[: CHARACTERS['name']]!r} is no expression")
 
 
-@cache
-def _parsed(template: str) -> ast.expr:
-    """Return the tree of a template, in which names stand for its fields."""
-    try:
-        fields = {name: FIELD.format(name) for name in fields_of(template)}
-        return _tree(template.format(**fields).strip())
-    except LookupError as error:
-        raise ValueError(str(error)) from error
-
-
-def _tree(text: str) -> ast.expr:
-    """Return the tree of an expression. Raise ValueError for other text."""
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, RecursionError, MemoryError) as error:
-        raise ValueError(str(error)) from error
-
-
-def _argument(argument: statements.Argument) -> ast.expr:
-    match argument:
-        case statements.Name(name=name):
-            return ast.Name(name, ast.Load())
-        case statements.Names(names=names):
-            return ast.List([ast.Name(name, ast.Load()) for name in names], ast.Load())
-        case statements.Value(value=value):
-            return literal(value)
-        case Constant():
-            return _tree(PYTHON.array(argument))
-        case statements.Call():
-            return called(argument)
-        case statements.Lambda(parameters=parameters, body=body):
-            arguments = ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, [])
-            return ast.Lambda(arguments, called(body))
-    raise ValueError(f"{type(argument).__name__} is no argument here")
-
-
-def literal(value: Any) -> ast.expr:
+def literal(value: object) -> ast.expr:
     """Return the tree of a literal."""
-    match value:
-        case tuple():
-            return ast.Tuple(list(map(literal, value)), ast.Load())
-        case list():
-            return ast.List(list(map(literal, value)), ast.Load())
-        case dict():
-            keys: list[ast.expr | None] = list(map(literal, value))
-            return ast.Dict(keys, list(map(literal, value.values())))
-    return _tree(PYTHON.literal(value))
+    return called(Call("{value}", {"value": Value(value)}))
+
+
+def printed(expression: ast.expr) -> ast.stmt:
+    """Return the statement that prints an expression."""
+    return ast.Expr(ast.Call(ast.Name("print", ast.Load()), [expression], []))
