@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode, get_overridable_functions, get_te
 
 from refgrad.adapters import RANDOM, Function, FunctionTrial, grouped, inventory_of, required, try_out
 from refgrad.native.adapter import Inventory
+from refgrad.scenario.rewrite import closure
 
 
 def inventories() -> tuple[Inventory, Inventory]:
@@ -265,14 +266,9 @@ def _called(function: Function, primals: Sequence[Any]) -> set[str]:
 
 def node_names(result: Any) -> set[str]:
     """Return the names of the nodes in the graphs of the tensors of a result."""
-    waiting = [tensor.grad_fn for tensor in tensors_of(result)]
-    seen: set[Any] = {None}
-    while waiting:
-        node = waiting.pop()
-        if node not in seen:
-            seen.add(node)
-            waiting += [parent for parent, _ in node.next_functions]
-    return {node.name() for node in seen if node is not None}
+    roots = [tensor.grad_fn for tensor in tensors_of(result)]
+    nodes = closure(roots, lambda node: [parent for parent, _ in node.next_functions] if node is not None else [])
+    return {node.name() for node in nodes if node is not None}
 
 
 def tensors_of(result: Any) -> Iterator[torch.Tensor]:

@@ -7,7 +7,7 @@ some engine, and what it must reach, in every one.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,7 @@ from refgrad.operators import operator_table
 from refgrad.operators.differentiation import bending
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Write
+from refgrad.scenario.rewrite import closure
 
 AGREED: Final = frozenset({
     "add", "cos", "exp", "matmul", "mean", "multiply", "negative", "reshape", "sigmoid", "sin", "subtract", "sum",
@@ -150,11 +151,11 @@ class GraphModel:
 
     def may_reach(self, output: str) -> set[str]:
         """Return all names that a backward from ``output`` reaches in some engine, itself included."""
-        return _closure([output], self._parents)
+        return set(closure([output], self._parents))
 
     def must_reach(self, output: str) -> set[str]:
         """Return all names that a backward from ``output`` reaches in every engine, itself included."""
-        return _closure([output], lambda name: self.nodes[name].must_parents if name in self.nodes else ())
+        return set(closure([output], lambda name: self.nodes[name].must_parents if name in self.nodes else ()))
 
     def _may_pass_nothing(self, name: str) -> bool:
         """Return True if an operator on the way to a name may pass no cotangent on.
@@ -176,11 +177,11 @@ class GraphModel:
         A recorded gradient is among them only if it is reached through another one.
         """
         gradients = filter(self.is_gradient, names)
-        return _closure([parent for name in gradients for parent in self._parents(name)], self._parents)
+        return set(closure([parent for name in gradients for parent in self._parents(name)], self._parents))
 
     def before_gradients(self, output: str) -> set[str]:
         """Return the names that a backward reaches up to and including the first recorded gradient on each path."""
-        return _closure([output], lambda name: () if self.is_gradient(name) else self._parents(name))
+        return set(closure([output], lambda name: () if self.is_gradient(name) else self._parents(name)))
 
     def leading_to(self, leaf: str, names: set[str]) -> set[str]:
         """Return those of these names that depend on a leaf, itself included."""
@@ -231,16 +232,15 @@ class GraphModel:
         vjps = {name: self.nodes[name].vjps for name in between if name in self.nodes}
         if not any(vjp.always_zero for own in vjps.values() for vjp in own):
             return between
-        contributing: set[str] = set()
-        waiting = {leaf}
-        while waiting:
-            contributing |= waiting
-            waiting = {
+
+        def receivers(cotangent: str) -> list[str]:
+            return [
                 name
                 for name, own in vjps.items()
-                if any(vjp.parent in contributing and not vjp.always_zero for vjp in own)
-            } - contributing
-        return contributing
+                if any(vjp.parent == cotangent and not vjp.always_zero for vjp in own)
+            ]
+
+        return set(closure([leaf], receivers))
 
     def free(self, may_visit: Iterable[str], must_visit: Collection[str], frees: str) -> None:
         """Free what a backward must visit and, if ``frees`` is ``connected``, what is connected to it.
@@ -257,17 +257,6 @@ class GraphModel:
             if node is not None and freed and node.freed is not True:
                 recorded = not (node.composite or node.may_be_constant) and (node.vjps or node.must_parents)
                 node.freed = True if name in must and recorded else None
-
-
-def _closure(start: Iterable[str], parents: Callable[[str], Iterable[str]]) -> set[str]:
-    reached: set[str] = set()
-    waiting = list(start)
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting.extend(parents(name))
-    return reached
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import starmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -297,31 +298,19 @@ class _RowReader:
         return OperatorError(f"{self.path}: {self.name}: {problem}")
 
     def operator(self) -> Operator:
-        arguments = tuple(self.argument(text) for text in self.row.get("arguments", ["x"]))
-        forward = self.row.get("forward", self.row.get("formula"))
-        by_default = "pattern" if "shapes" in self.row else "broadcast" if len(arguments) > 1 else "any"
+        row = {"arguments": ["x"], **self.row}
+        by_default = "pattern" if "shapes" in row else "broadcast" if len(row["arguments"]) > 1 else "any"
+        row.setdefault("operands", by_default)
+        for name, other in (("forward", "formula"), ("rounding", "forward")):
+            if other in row:
+                row.setdefault(name, row[other])
         operator = Operator(
             name=self.name,
             family=self.path.stem,
-            summary=self.row["summary"],
-            arguments=arguments,
-            attributes=tuple(self.attributes()),
-            operands=self.row.get("operands", by_default),
-            shapes=tuple(self.row.get("shapes", ())),
-            formula=self.expression(self.row.get("formula")),
-            forward=self.expression(forward),
-            rounding=self.expression(self.row.get("rounding", forward)),
-            partials=MappingProxyType({k: formula_of(v) for k, v in self.row.get("partials", {}).items()}),
-            domain=self.expression(self.row.get("domain")),
-            samples=MappingProxyType({k: (float(a), float(b)) for k, (a, b) in self.row.get("samples", {}).items()}),
-            stress_values=MappingProxyType({k: tuple(map(float, v)) for k, v in self.row.get("beyond", {}).items()}),
             structure=STRUCTURES.get(self.name),
-            composite=None if "formula" in self.row or self.name in STRUCTURES else composite(self.name),
-            batching=self.row.get("batching", "loop"),
-            edges=tuple(self.edges()),
-            exceptional=self.exceptional(),
-            aliases=tuple(self.row.get("aliases", ())),
-            source=self.row.get("source", ""),
+            composite=None if "formula" in row or self.name in STRUCTURES else composite(self.name),
+            stress_values=_frozen(row.pop("beyond", {}), lambda numbers: tuple(map(float, numbers))),
+            **{name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in row.items()},
         )
         self.check(operator)
         return operator
@@ -359,26 +348,36 @@ class _RowReader:
             if set(entries) != set(needed):
                 raise self.error(f"needs a {what} for each of {list(needed)}")
 
-    def expression(self, source: str | None) -> Formula | None:
-        return None if source is None else formula_of(source)
 
-    def argument(self, text: str) -> Argument:
-        name, _, dtype = text.partition(":")
-        return Argument(name.lstrip("*"), "bool" if dtype == "bool" else "float", variadic=name.startswith("*"))
+def _frozen(table: Mapping[str, Any], convert: Callable[[Any], Any] = lambda value: value) -> Mapping[str, Any]:
+    return MappingProxyType({name: convert(value) for name, value in table.items()})
 
-    def attributes(self) -> Iterator[Attribute]:
-        for name, declared in self.row.get("attributes", {}).items():
-            stated: Mapping[str, Any] = {"type": declared} if isinstance(declared, str) else declared
-            default = None if stated.get("default") == "none" else stated.get("default", REQUIRED)
-            bounds, options = tuple(stated.get("bounds", (0, 0))), tuple(stated.get("options", ()))
-            yield Attribute(name, stated["type"], default, bounds, options)
 
-    def exceptional(self) -> Exceptional:
-        declared = self.row.get("exceptional", {"conventions": (), "reason": ""})
-        return Exceptional(frozenset(declared["conventions"]), declared["reason"])
+def _argument(text: str) -> Argument:
+    name, _, dtype = text.partition(":")
+    return Argument(name.lstrip("*"), "bool" if dtype == "bool" else "float", variadic=name.startswith("*"))
 
-    def edges(self) -> Iterator[Edge]:
-        for edge in self.row.get("edges", []):
-            stated = MappingProxyType({name: (low, high) for name, (low, high) in edge["subdifferential"].items()})
-            frozen = {"subdifferential": stated, "reference": MappingProxyType(edge["reference"])}
-            yield Edge(**{**edge, **frozen, "examples": tuple(map(MappingProxyType, edge["examples"]))})
+
+def _attribute(name: str, declared: str | Mapping[str, Any]) -> Attribute:
+    stated: Mapping[str, Any] = {"type": declared} if isinstance(declared, str) else declared
+    default = None if stated.get("default") == "none" else stated.get("default", REQUIRED)
+    bounds, options = tuple(stated.get("bounds", (0, 0))), tuple(stated.get("options", ()))
+    return Attribute(name, stated["type"], default, bounds, options)
+
+
+def _edge(row: Mapping[str, Any]) -> Edge:
+    frozen = {"subdifferential": _frozen(row["subdifferential"], tuple), "reference": _frozen(row["reference"])}
+    return Edge(**{**row, **frozen, "examples": tuple(map(_frozen, row["examples"]))})
+
+
+CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({
+    **dict.fromkeys(("formula", "forward", "rounding", "domain"), formula_of),
+    **dict.fromkeys(("shapes", "aliases"), tuple),
+    "arguments": lambda texts: tuple(map(_argument, texts)),
+    "attributes": lambda table: tuple(starmap(_attribute, table.items())),
+    "partials": lambda table: _frozen(table, formula_of),
+    "samples": lambda table: _frozen(table, lambda ends: tuple(map(float, ends))),
+    "edges": lambda rows: tuple(map(_edge, rows)),
+    "exceptional": lambda row: Exceptional(frozenset(row["conventions"]), row["reason"]),
+})
+"""Functions that convert values of rows in files to those of operators, by key."""

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from struct import Struct
 from typing import Any, Final
 
 import pytest
@@ -22,51 +21,42 @@ from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import launch
 from refgrad.native.runner import ProcessRunner
 from refgrad.native.text import plain_line, plain_text
+from refgrad.operators import operator_table
 from refgrad.pytest_plugin.plan import Plan
 from refgrad.report import CHARACTERS
 from refgrad.report.ci import failure_text
 from refgrad.report.findings import Script
-from refgrad.scenario import Apply, Scenario, parse
-
-HEAD: Final = Struct("<II")
-"""Number of the running step, from 1, and number of bytes of the scenario's text."""
-
-LARGEST: Final = 1 << 20
-"""Size of the file in bytes. For a larger scenario, no step is known."""
+from refgrad.scenario import Apply, Scenario
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A file that a worker maps into its memory, and that remains when the worker dies."""
+    """A file with the operator that is being applied, which a worker maps into its memory, and which outlives it."""
 
     path: Path
 
     def watch(self) -> Callable[[Scenario], Callable[[int], None]]:
-        """Return a function that stores a scenario, and returns a function that stores the number of each step."""
-        with self.path.open("w+b") as file:
-            file.truncate(LARGEST)
-            memory = mmap.mmap(file.fileno(), LARGEST)
-
-        def note(step: int) -> None:
-            memory[:4] = step.to_bytes(4, "little")
+        """Return a function of a scenario that returns a function that stores the operator of each step."""
+        size = max(map(len, operator_table()))
+        self.path.write_bytes(bytes(size))
+        with self.path.open("r+b") as file:
+            memory = mmap.mmap(file.fileno(), size)
 
         def begin(scenario: Scenario) -> Callable[[int], None]:
-            text = scenario.text.encode()
-            kept = text if len(text) <= LARGEST - HEAD.size else b""
-            memory[: HEAD.size + len(kept)] = HEAD.pack(0, len(kept)) + kept
+            applied = (step.operator if isinstance(step, Apply) else "" for step in scenario.steps)
+            stored = [name.encode().ljust(size, b"\0") for name in ("", *applied)]
+
+            def note(step: int) -> None:  # also called for the steps of programs of measurements
+                memory[:] = stored[step if step < len(stored) else 0]
+
+            note(0)
             return note
 
         return begin
 
     def operator(self) -> str:
         """Return the operator that was being applied, or an empty string."""
-        if not self.path.exists():
-            return ""
-        content = self.path.read_bytes()
-        step, length = HEAD.unpack_from(content)
-        steps = parse(content[HEAD.size : HEAD.size + length].decode()).steps
-        applied = steps[step - 1] if 0 < step <= len(steps) else None
-        return applied.operator if isinstance(applied, Apply) else ""
+        return self.path.read_bytes().rstrip(b"\0").decode() if self.path.exists() else ""
 
 
 PROPERTY: Final = "refgrad"

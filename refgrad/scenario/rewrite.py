@@ -5,7 +5,7 @@ Functions that take steps return steps, which need not be a valid scenario yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any, TypeVar
@@ -51,6 +51,7 @@ def promoted(dtypes: Collection[str]) -> str:
 
 S = TypeVar("S", bound=Step)
 T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
 Start = TypeVar("Start", Backward, Grad)
 
 
@@ -66,6 +67,18 @@ def needed(steps: Sequence[S], names: Collection[str] = (), *, actions: bool = F
             remaining.update(step.uses)
             kept.append(step)
     return tuple(reversed(kept))
+
+
+def closure(start: Iterable[H], following: Callable[[H], Iterable[H]]) -> list[H]:
+    """Return what is reached from these objects, themselves included, in the order in which it is visited."""
+    reached: dict[H, None] = {}
+    waiting = list(start)
+    while waiting:
+        each = waiting.pop()
+        if each not in reached:
+            reached[each] = None
+            waiting.extend(following(each))
+    return list(reached)
 
 
 def descendants(steps: Iterable[Step], starts: Callable[[Step], bool], kinds: Any = Step) -> frozenset[str]:

@@ -6,22 +6,3 @@ from refgrad.native.adapter.files import family_rows, read_adapter
 from refgrad.native.adapter.registry import Inventory, engine_version, find_adapter, inventories_of, python_version
 from refgrad.native.adapter.spelling import spell, spellings
 from refgrad.native.languages import package_version
-
-__all__ = [
-    "FEATURES",
-    "STATEFUL_FEATURES",
-    "AdapterError",
-    "AnyAdapter",
-    "FunctionalAdapter",
-    "Inventory",
-    "TapeAdapter",
-    "engine_version",
-    "family_rows",
-    "find_adapter",
-    "inventories_of",
-    "package_version",
-    "python_version",
-    "read_adapter",
-    "spell",
-    "spellings",
-]

@@ -10,6 +10,7 @@ from refgrad.errors import EngineStartError
 from refgrad.native.adapter.adapter import AdapterError, AnyAdapter, no_operator
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Leaf, Scenario, Write
+from refgrad.scenario.rewrite import closure
 
 Members = Callable[[Sequence[str], Sequence[str]], Mapping[str, Mapping[str, int]]]
 """Function of modules and names that looks up which names each module of a library has.
@@ -98,12 +99,7 @@ def _saving_matters(scenario: Scenario) -> bool:
 
 def _origin(step: Apply, scenario: Scenario) -> Iterator[Constant]:
     """Yield the values of the leaves that an application depends on."""
-    waiting, seen = list(step.arguments), set[str]()
-    while waiting:
-        name = waiting.pop()
-        if name not in seen:
-            seen.add(name)
-            definition = scenario.definitions[name]
-            waiting += definition.uses
-            if isinstance(definition, Leaf):
-                yield definition.value
+    for name in closure(step.arguments, lambda name: scenario.definitions[name].uses):
+        definition = scenario.definitions[name]
+        if isinstance(definition, Leaf):
+            yield definition.value
