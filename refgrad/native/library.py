@@ -16,7 +16,8 @@ from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.engine import Engine
 from refgrad.native.languages import Python
-from refgrad.native.observation import Ending, Observation, Raised
+from refgrad.native.observation import Observation, Raised
+from refgrad.native.process import EndingError
 from refgrad.native.program import Program
 from refgrad.native.statements import Argument, Call, Code, Expression, Name, Show, Value
 from refgrad.operators import operator_table
@@ -25,14 +26,6 @@ DTYPE: Final = "float64"
 """Dtype of the arrays that are passed to a library. A library without it converts them to its own."""
 
 LANGUAGE: Final = Python()
-
-
-class EndingError(Exception):
-    """Raised if a runner ends while it runs a measurement."""
-
-    def __init__(self, ending: Ending) -> None:
-        super().__init__(ending.detail)
-        self.ending = ending
 
 
 class HangingError(Exception):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 from base64 import b64decode
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from refgrad.native.process import FREED, UNWRITTEN
+from refgrad.native.process import FREED, UNWRITTEN, Ending
 from refgrad.native.statements import Wire
 from refgrad.native.text import plain_line, plain_text, repeatable_text
 from refgrad.scenario.constants import ELEMENT_TYPES, FLOATING, Constant
@@ -58,20 +58,6 @@ class Raised:
     def is_unsupported(self) -> bool:
         """Return True if it means not implemented: by its class or, as in PyTorch, by the end of its message."""
         return UNSUPPORTED in self.bases or self.message.rstrip(".").endswith("is not implemented")
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """The end of a runner while it ran a program: ``crashed`` or ``hung``, and in which step.
-
-    ``detail`` describes it, such as ``the process was ended by signal 11 (SIGSEGV)``; ``stderr`` is the last part of
-    its standard error. Step 0 is before the first one.
-    """
-
-    outcome: Literal["crashed", "hung"]
-    detail: str
-    step: int = 0
-    stderr: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,7 @@ from typing import IO, Any, Final, Literal
 import numpy as np
 
 from refgrad.native.runners import supervisor
-from refgrad.native.text import MOST_CHARACTERS, repeatable_text
+from refgrad.native.text import MOST_CHARACTERS, plain_line, plain_text, repeatable_text
 
 STDERR_KEPT: Final = MOST_CHARACTERS
 """Number of bytes kept of the end of standard error, which usually has the reason why a process died."""
@@ -78,23 +78,34 @@ class Limits:
     memory: int = 1 << 33
 
 
-@dataclass(eq=False)
-class EndedError(Exception):
-    """Raised if a runner ended, or was ended, before it answered: in which program of a batch, and in which step.
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a runner while it ran a program: ``crashed`` or ``hung``, and in which step.
 
-    ``from_outside`` is True if something other than this request may have ended the runner.
+    ``detail`` describes it, such as ``the process was ended by signal 11 (SIGSEGV)``; ``stderr`` is the last part of
+    its standard error. Step 0 is before the first one.
     """
 
     outcome: Literal["crashed", "hung"]
     detail: str
-    index: int = 0
     step: int = 0
     stderr: str = ""
+
+
+@dataclass(eq=False)
+class EndingError(Exception):
+    """Raised if a runner ended, or was ended, before it answered: how, and in which program of a batch.
+
+    ``from_outside`` is True if something other than this request may have ended the runner.
+    """
+
+    ending: Ending
+    index: int = 0
     from_outside: bool = False
 
     def __str__(self) -> str:
         """Return the detail."""
-        return self.detail
+        return self.ending.detail
 
 
 def cannot_be_run(command: Sequence[str], reason: str) -> str:
@@ -179,8 +190,9 @@ class RunnerProcess:
     def ask(self, request: Mapping[str, Any], seconds: float, count: int = 1) -> dict[str, Any]:
         """Send a request and return its answer.
 
-        Raises EndedError if there is none within ``seconds`` for each of ``count`` programs. A runner that leaves marks
-        is ended as soon as one of the programs takes longer. Time in which it waits for a processor does not count.
+        Raises EndingError if there is none within ``seconds`` for each of ``count`` programs. A runner that leaves
+        marks is ended as soon as one of the programs takes longer. Time in which it waits for a processor does not
+        count.
         """
         if not self._read(wait=0.0) or self._pending.strip():
             raise self._end("crashed", "said something without being asked", from_outside=True)
@@ -206,7 +218,7 @@ class RunnerProcess:
         """Replace the forked process, so that one that has run nothing answers next. Only for a runner that forks."""
         with suppress(OSError):
             os.kill(self.parent, signal.SIGCONT)  # an engine may have stopped the process that started it
-        with suppress(EndedError):
+        with suppress(EndingError):
             self._send(b'{"renew": true}\n', time.monotonic() + SECONDS_TO_END)
             if not self._forked_again():
                 self.kill()
@@ -274,7 +286,7 @@ class RunnerProcess:
                 self._selector.unregister(key.fd)
         return True
 
-    def _ended(self) -> EndedError:
+    def _ended(self) -> EndingError:
         """Return the error for a process that ended by itself."""
         try:
             status = self._process.wait(SECONDS_TO_END)
@@ -284,7 +296,7 @@ class RunnerProcess:
         detail = cannot_be_run(self.command, os.strerror(error)) if error else ending_of(status)
         return self._end("crashed", detail, from_outside=-status in FROM_OUTSIDE)
 
-    def _end_of_program(self, outcome: Literal["crashed", "hung"], detail: str) -> EndedError:
+    def _end_of_program(self, outcome: Literal["crashed", "hung"], detail: str) -> EndingError:
         """End the process that runs a program: a forked one, whose end the runner reports, or the whole runner."""
         error = self._error(outcome, detail)
         pid = self.pid
@@ -306,20 +318,20 @@ class RunnerProcess:
         self._stderr.clear()
         return True
 
-    def _end(self, outcome: Literal["crashed", "hung"], detail: str, *, from_outside: bool = False) -> EndedError:
+    def _end(self, outcome: Literal["crashed", "hung"], detail: str, *, from_outside: bool = False) -> EndingError:
         """End the process and all that it has started, and return the error."""
         error = self._error(outcome, detail, from_outside=from_outside)
         self.kill()
         return error
 
-    def _error(self, outcome: Literal["crashed", "hung"], detail: str, *, from_outside: bool = False) -> EndedError:
+    def _error(self, outcome: Literal["crashed", "hung"], detail: str, *, from_outside: bool = False) -> EndingError:
         """Return an error with the current program and step, and the end of standard error."""
         index, step, *_ = MARKS.unpack(self._marks[:])
         with suppress(OSError, ValueError):
             self._read(wait=0.0)
-        stderr = repeatable_text(self._stderr.decode("utf-8", "replace"))
+        stderr = plain_text(repeatable_text(self._stderr.decode("utf-8", "replace")))
         self._stderr.clear()
-        return EndedError(outcome, detail, index, step, stderr, from_outside)
+        return EndingError(Ending(outcome, plain_line(detail), step, stderr), index, from_outside)
 
     def kill(self) -> None:
         """End the process and all that it has started."""

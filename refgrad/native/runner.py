@@ -15,11 +15,11 @@ import numpy as np
 
 from refgrad.errors import EngineStartError
 from refgrad.native.adapter import AnyAdapter
-from refgrad.native.observation import Ending, Observation, ProtocolError, Raised, read_answer
-from refgrad.native.process import EndedError, Limits, RunnerProcess
+from refgrad.native.observation import Observation, ProtocolError, Raised, read_answer
+from refgrad.native.process import Ending, EndingError, Limits, RunnerProcess
 from refgrad.native.program import Program
 from refgrad.native.runners.python_runner import PROTOCOL, Session
-from refgrad.native.text import plain_line, plain_text
+from refgrad.native.text import plain_line
 
 PAGE: Final = "docs/reference/runner-protocol.md"
 """Description of what a runner answers."""
@@ -131,9 +131,8 @@ class ProcessRunner:
             if len(programs) > 1 or self._ran:
                 return self._asked(programs[:1])
             return 0, Ending("crashed", plain_line(str(error)))
-        except EndedError as error:
-            ending = Ending(error.outcome, plain_line(error.detail), error.step, plain_text(error.stderr))
-            return min(error.index, len(programs) - 1), ending
+        except EndingError as error:
+            return min(error.index, len(programs) - 1), error.ending
         self._ran += len(programs)
         if answer.get("tampered"):
             self.renew()
@@ -183,8 +182,8 @@ class ProcessRunner:
         """Return which of the names each module of the library has. Raises EngineStartError if they cannot be read."""
         try:
             answer = self._ask({"members": {"modules": list(modules), "names": list(names)}}, self.limits.start)
-        except EndedError as error:
-            raise EngineStartError(f"engine {self.adapter.name!r}: {error.detail} while its names were read") from error
+        except EndingError as error:
+            raise EngineStartError(f"engine {self.adapter.name!r}: {error} while its names were read") from error
         if "members" not in answer:
             problem = plain_line(read_answer(answer).error_text)
             raise EngineStartError(f"engine {self.adapter.name!r}: `alike` cannot be read: {problem}")
@@ -217,7 +216,7 @@ class ProcessRunner:
             assert self._process is not None
             try:
                 return self._process.ask({**request, "id": next(self._ids)}, seconds, count)
-            except EndedError as error:
+            except EndingError as error:
                 ended = error
                 if not error.from_outside:
                     raise
@@ -238,9 +237,9 @@ class ProcessRunner:
         }
         try:
             about = _about(self._ask({"hello": hello}, self.limits.start))
-        except EndedError as error:
-            last = error.stderr.strip().splitlines()[-1:]
-            raise self._cannot_start(": ".join([error.detail, *last])) from error
+        except EndingError as error:
+            last = error.ending.stderr.strip().splitlines()[-1:]
+            raise self._cannot_start(": ".join([error.ending.detail, *last])) from error
         except ProtocolError as error:
             self.stop()
             raise self._cannot_start(str(error)) from error

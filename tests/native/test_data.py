@@ -5,7 +5,7 @@ from tests.repository.sources import loose_zips, open_dataclasses
 
 def test_data_are_frozen_and_have_slots() -> None:
     assert open_dataclasses("native") == {
-        "": "EndedError",
+        "": "EndingError",
         "frozen": "Adapter FunctionalAdapter TapeAdapter Template",
         "slots": "FunctionalWriter RunnerProcess TapeWriter Writer _Display",
     }

@@ -14,7 +14,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine
-from refgrad.native.process import EndedError, Limits, RunnerProcess
+from refgrad.native.process import EndingError, Limits, RunnerProcess
 from refgrad.native.runner import ProcessRunner
 from tests.native.misbehaving_engines import SETUP
 from tests.native.tiny_engine import tiny_adapter
@@ -54,7 +54,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     seconds: list[float] = []
     end = RunnerProcess._end_of_program  # noqa: SLF001 (what every hang goes through)
 
-    def counted(process: RunnerProcess, outcome: str, detail: str) -> EndedError:
+    def counted(process: RunnerProcess, outcome: str, detail: str) -> EndingError:
         seconds.extend(float(found) for found in re.findall(r"within ([\d.]+) s", detail))
         return end(process, outcome, detail)  # type: ignore[arg-type]
 

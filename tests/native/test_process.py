@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from refgrad.native.process import EndedError, RunnerProcess
+from refgrad.native.process import EndingError, RunnerProcess
 
 SLOW = (
     "import json, sys, time\n"
@@ -33,7 +33,7 @@ def test_what_a_process_waits_for_a_processor_is_not_counted(monkeypatch: pytest
 def test_a_process_that_was_not_kept_waiting_or_takes_far_too_long_is_ended(
     waited: list[float], sleep: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(EndedError, match="gave no answer within 1 s"):
+    with pytest.raises(EndingError, match="gave no answer within 1 s"):
         asked(waited, monkeypatch, sleep)
 
 
@@ -75,12 +75,12 @@ def test_the_time_to_read_an_answer_grows_as_its_size() -> None:
 def test_a_process_that_does_not_answer_was_busy_or_waiting() -> None:
     for code, how in (("while True: pass", "busy"), ("import time; time.sleep(100)", "waiting")):
         process = RunnerProcess([sys.executable, "-c", code])
-        with pytest.raises(EndedError, match=f"^gave no answer within 1 s, and was {how}$"):
+        with pytest.raises(EndingError, match=f"^gave no answer within 1 s, and was {how}$"):
             process.ask({"id": 1}, 1.0)
         assert process.ended
 
 
 def test_a_command_that_cannot_be_run_is_one_error() -> None:
     process = RunnerProcess(["/no/such/interpreter"])
-    with pytest.raises(EndedError, match=r"^'/no/such/interpreter' cannot be run: No such file or directory$"):
+    with pytest.raises(EndingError, match=r"^'/no/such/interpreter' cannot be run: No such file or directory$"):
         process.ask({"id": 1}, 60.0)

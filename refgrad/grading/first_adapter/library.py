@@ -37,7 +37,8 @@ from refgrad.lifecycle import required_features
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine
 from refgrad.native.engine_names import is_file
-from refgrad.native.library import EndingError, Library, RaisedError
+from refgrad.native.library import Library, RaisedError
+from refgrad.native.process import EndingError
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, Step, ZeroGrad
 

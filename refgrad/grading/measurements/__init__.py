@@ -21,7 +21,8 @@ from refgrad.grading.measurements.programs import MeasuredProgram, Reading, unsu
 from refgrad.grading.measurements.scale import LARGE_GRAPHS
 from refgrad.grading.settings import Settings
 from refgrad.native.engine import Engine
-from refgrad.native.library import EndingError, HangingError, Library, RaisedError
+from refgrad.native.library import HangingError, Library, RaisedError
+from refgrad.native.process import EndingError
 
 __all__ = ["METHODS", "Measurement", "Reading", "script", "take_measurement"]
 

@@ -14,7 +14,8 @@ from refgrad.facts import Error
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading
 from refgrad.grading.settings import Settings
-from refgrad.native.library import EndingError, Library, RaisedError, function
+from refgrad.native.library import Library, RaisedError, function
+from refgrad.native.process import EndingError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,9 @@ from refgrad.lifecycle.model import Model
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.engine import Engine
-from refgrad.native.library import EndingError, Library, RaisedError
+from refgrad.native.library import Library, RaisedError
 from refgrad.native.observation import Graph, Observation
+from refgrad.native.process import EndingError
 from refgrad.native.program import Group, Program, program_of
 from refgrad.native.statements import Argument, Attempt, Call, Delete, Name, Show, Statement, Traversal
 from refgrad.operators import operator_table

@@ -19,7 +19,7 @@ from refgrad.native.adapter.adapter import KINDS, AdapterError, AnyAdapter, chec
 from refgrad.native.adapter.files import CONVERSIONS, read_adapter
 from refgrad.native.engine_names import offered_engine, shipped_engines, unknown_engine
 from refgrad.native.languages import output_of
-from refgrad.native.process import EndedError, Limits, RunnerProcess
+from refgrad.native.process import EndingError, Limits, RunnerProcess
 from refgrad.native.runners import adapter_loader
 
 OF_INTERPRETER: Final = "import platform; print(platform.python_version())"
@@ -140,8 +140,8 @@ def _loaded(name: str, engine: str, seconds: float, folder: str, path: tuple[str
     process = RunnerProcess([sys.executable, "-u", adapter_loader.__file__])
     try:
         answer = process.ask({"id": 1, "load": name, "origin": origin, "path": [folder, *path]}, seconds)
-    except EndedError as ended:
-        raise EngineStartError(f"engine {engine!r} cannot be started: its adapter's import: {ended.detail}") from ended
+    except EndingError as ended:
+        raise EngineStartError(f"engine {engine!r} cannot be started: its adapter's import: {ended}") from ended
     finally:
         process.kill()
     if "error" in answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -23,35 +24,24 @@ def _refuse_no_entries(x: Any, axis: Axes, what: str) -> None:
     require(size_along(x.shape, axis) > 0, f"there is no {what} of no entries")
 
 
-def _shifted(ops: Operators, x: Any, axis: int) -> Any:
-    """Return ``x`` minus its largest entry, so that no exponential overflows."""
-    return ops.subtract(x, ops.max(x, axis=axis, keepdims=True))
-
-
-def softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return the softmax of ``x`` minus its largest entry."""
-    return certified_softmax(ops, _shifted(ops, x, axis), axis=axis)
-
-
 def certified_log_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
     """Return ``x`` minus the log of the sum of its exponentials along ``axis``. Raises ValueError for no entries."""
     _refuse_no_entries(x, axis, "largest")
     return ops.subtract(x, ops.log(ops.sum(ops.exp(x), axis=axis, keepdims=True)))
 
 
-def log_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return the log-softmax of ``x`` minus its largest entry."""
-    return certified_log_softmax(ops, _shifted(ops, x, axis), axis=axis)
+def shifted(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function along an axis of ``x`` minus its largest entry, so that no exponential overflows."""
+    return lambda ops, x, *, axis: plain(ops, ops.subtract(x, ops.max(x, axis=axis, keepdims=True)), axis=axis)
 
 
-def certified_softmin(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return exponentials of ``-x`` over their sum along ``axis``."""
-    return certified_softmax(ops, ops.negative(x), axis=axis)
+def negated(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function along an axis of ``-x``."""
+    return lambda ops, x, *, axis: plain(ops, ops.negative(x), axis=axis)
 
 
-def softmin(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return the softmax of ``-x`` minus its largest entry."""
-    return softmax(ops, ops.negative(x), axis=axis)
+softmax, log_softmax = map(shifted, (certified_softmax, certified_log_softmax))
+softmin, certified_softmin = map(negated, (softmax, certified_softmax))
 
 
 def standardize(ops: Operators, x: Any, *, axis: Axes, eps: float) -> Any:

@@ -9,8 +9,9 @@ from refgrad.facts import Measured
 from refgrad.grading import measurements
 from refgrad.grading.measurements import Measurement, Reading, take_measurement
 from refgrad.grading.settings import Settings
-from refgrad.native.library import EndingError, HangingError, RaisedError
+from refgrad.native.library import HangingError, RaisedError
 from refgrad.native.observation import Ending, Raised
+from refgrad.native.process import EndingError
 
 GROWING = Reading("wrong", fact=Measured(quantity="memory"))
 

@@ -25,8 +25,8 @@ from refgrad.grading.judging.verdict import OUTCOMES, Finding, Verdict
 from refgrad.grading.search import SEARCH, Demonstration
 from refgrad.grading.settings import NUMBERS
 from refgrad.lifecycle import predict
-from refgrad.native.library import EndingError
 from refgrad.native.observation import Observation
+from refgrad.native.process import EndingError
 from refgrad.native.repetition import PRINTED_RUNS, Repeated, Repetition, plain
 from refgrad.native.statements import Code
 from refgrad.oracles import CertifiedOracle
