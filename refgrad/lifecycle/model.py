@@ -71,54 +71,15 @@ def _lowered(scenario: Scenario, policy: Policy) -> Lowered:
 class Model(ReverseMode):
     """The rules of all steps: what each must show, and how it changes the state."""
 
-    def step(self, step: Step) -> Prediction:  # noqa: C901, PLR0911, PLR0912 (one case for each kind of step)
-        """Process one step, and return what it must show."""
+    def step(self, step: Step) -> Prediction:
+        """Process one step by the method that is named after its kind, and return what it must show."""
         if self.policy.unrecorded_views == "open":
             self.forget_unrecorded_views()
         # unknown are gradients that could not be recorded, and memory that may overlap
         if self.unknown and not self.unknown.isdisjoint(step.uses):
             return self.open_step(step)
-        match step:
-            case kinds.Leaf():
-                return self.make(step)
-            case kinds.Apply():
-                return self.apply(step)
-            case kinds.Detach():
-                return self.detach(step)
-            case kinds.Grad():
-                return self.differentiate(step)
-            case kinds.Jvp():
-                return self.push_forward(step)
-            case kinds.Backward():
-                return self.backward(self.tensors[step.output], step)
-            case kinds.Write():
-                return self.write(step)
-            case kinds.EnterMode(mode=mode):
-                self.regions.append(mode == "enable_grad")
-            case kinds.LeaveMode():
-                self.regions.pop()
-            case kinds.RequireGrad(name=name):
-                return self.require(self.tensors[name])
-            case kinds.StopRequiringGrad(name=name):
-                return self.stop_requiring(self.tensors[name])
-            case kinds.Hook():
-                return self.hook(step)
-            case kinds.Unhook(name=name):
-                if name not in self.hooks:
-                    return Open()
-                self.hooks[name].active = False
-                return Open() if self.hooks[name].calls_unknown else Succeeds()
-            case kinds.RetainGrad(name=name):
-                return self.retain(self.tensors[name])
-            case kinds.ZeroGrad(name=name):
-                self.tensors[name].reset(to_zeros=step.to_zeros)
-            case kinds.DeleteName():
-                pass
-            case kinds.Read(name=name):
-                return self.read(step)
-            case _:
-                raise TypeError(f"the lifecycle model has no rule for {type(step).__name__}")
-        return Succeeds()
+        prediction: Prediction = getattr(self, step.form.tag)(step)
+        return prediction
 
     def open_step(self, step: Step) -> Prediction:
         """Process a step that uses an unknown tensor, and predict nothing."""
@@ -135,7 +96,7 @@ class Model(ReverseMode):
                 self.may_be_rescaled = True
         return Open()
 
-    def make(self, step: kinds.Leaf) -> Prediction:
+    def leaf(self, step: kinds.Leaf) -> Prediction:
         """Create a leaf."""
         self.functional.steps.append(step)
         tensor = TensorState(step.name, step.name, self.graph.memory.new(), step.value.dtype)
@@ -207,7 +168,7 @@ class Model(ReverseMode):
         self.tensors[step.name] = TensorState(step.name, step.name, source.memory, source.dtype)
         return Succeeds()
 
-    def differentiate(self, step: kinds.Grad) -> Prediction:
+    def grad(self, step: kinds.Grad) -> Prediction:
         """Record a gradient."""
         output, leaf = self.tensors[step.output], self.tensors[step.leaf]
         outcome = self.gradient(output, leaf, step)
@@ -221,7 +182,7 @@ class Model(ReverseMode):
         self.tensors[step.name] = TensorState(step.name, step.name, memory, leaf.dtype, node=step.name)
         return Succeeds()
 
-    def push_forward(self, step: kinds.Jvp) -> Prediction:
+    def jvp(self, step: kinds.Jvp) -> Prediction:
         """Create a tangent. Nothing is recorded or freed, and no gradient changes.
 
         Nothing is predicted for forward mode through recorded gradients, or in scenarios that change tensors.
@@ -285,8 +246,9 @@ class Model(ReverseMode):
         self.unknown.add(tensor.name)
         return Open()
 
-    def require(self, tensor: TensorState) -> Prediction:
+    def require_grad(self, step: kinds.RequireGrad) -> Prediction:
         """Make a constant require grad."""
+        tensor = self.tensors[step.name]
         if self.may_be_constant(tensor.node):
             return self.lost(tensor)
         if tensor.node is not None:
@@ -301,8 +263,9 @@ class Model(ReverseMode):
         tensor.node = tensor.root
         return Succeeds()
 
-    def stop_requiring(self, tensor: TensorState) -> Prediction:
+    def stop_requiring_grad(self, step: kinds.StopRequiringGrad) -> Prediction:
         """Make a leaf a constant."""
+        tensor = self.tensors[step.name]
         if self.may_be_constant(tensor.node):
             return self.lost(tensor)
         if not tensor.is_leaf:
@@ -310,6 +273,25 @@ class Model(ReverseMode):
         if tensor.node is not None:
             tensor.value = self.functional.cut(self.functional.fresh(tensor.name), tensor.value)
             tensor.node = None
+        return Succeeds()
+
+    def enter(self, step: kinds.EnterMode) -> Prediction:
+        """Enter a region."""
+        self.regions.append(step.mode == "enable_grad")
+        return Succeeds()
+
+    def leave(self, _step: kinds.LeaveMode) -> Prediction:
+        """Leave the region that was entered last."""
+        self.regions.pop()
+        return Succeeds()
+
+    def delete(self, _step: kinds.DeleteName) -> Prediction:
+        """Delete a name, which changes nothing that can be observed."""
+        return Succeeds()
+
+    def zero_grad(self, step: kinds.ZeroGrad) -> Prediction:
+        """Reset the gradient of a tensor."""
+        self.tensors[step.name].reset(to_zeros=step.to_zeros)
         return Succeeds()
 
     def hook(self, step: kinds.Hook) -> Prediction:
@@ -323,8 +305,17 @@ class Model(ReverseMode):
             return self.lost(tensor)
         return Succeeds()
 
-    def retain(self, tensor: TensorState) -> Prediction:
+    def unhook(self, step: kinds.Unhook) -> Prediction:
+        """Remove a hook."""
+        hook = self.hooks.get(step.name)
+        if hook is None:
+            return Open()
+        hook.active = False
+        return Open() if hook.calls_unknown else Succeeds()
+
+    def retain_grad(self, step: kinds.RetainGrad) -> Prediction:
         """Make a computed tensor retain its gradient."""
+        tensor = self.tensors[step.name]
         if tensor.node is None:
             return Fails("retain-grad-on-constant")
         if self.may_be_constant(tensor.node):

@@ -15,8 +15,9 @@ from refgrad.scenario import Backward, Constant, Grad
 class ReverseMode(State):
     """The rules of backward passes over the graph. They change the gradients of tensors and the calls of hooks."""
 
-    def backward(self, output: TensorState, step: Backward) -> Prediction:
+    def backward(self, step: Backward) -> Prediction:
         """Send the seed to the leaves, and return what the step must show."""
+        output = self.tensors[step.output]
         failure: Fails | Open | None = self.refused(output, step.seed)
         if failure is not None:
             return failure
