@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from refgrad.lifecycle import Fails, predict
 from refgrad.native import calls, statements
@@ -47,7 +48,7 @@ def displayed(  # noqa: PLR0913 (each is a part of what is shown)
         return tuple(_on_tape(tape, len(steps), reads))
     # all gradients are bound where a target cannot be left out
     read = frozenset(each.name for each in reads if each.what == "grad") if adapter.syntax.unread else None
-    display = _Display(part, adapter, lambda each, _: spell(each, scenario), nests=True, read=read)
+    display = _Display(part, adapter, lambda each, _: spell(each, scenario), nests=True, bound=read)
     return tuple(display.program(reads))
 
 
@@ -107,8 +108,7 @@ class _Display(FunctionalWriter):
             group = list(self.step(step))
             yield from (*self.hoisted, *group)
             self.hoisted.clear()
-        for each in reads:
-            yield from FunctionalWriter.step(self, each)
+        yield from chain.from_iterable(map(self.read, reads))
 
     def kept(self, reads: Sequence[Read]) -> list[Step]:
         """Return the steps that are needed, in order."""
@@ -128,15 +128,14 @@ class _Display(FunctionalWriter):
             or (isinstance(step, ZeroGrad) and step.name in read)
         ]
 
-    def step(self, step: Step) -> Iterator[Statement]:
-        adapter = self.adapter
-        carries = isinstance(step, Leaf) and step.name == self.carrying
-        template = adapter.display_leaf if carries else adapter.display_constant if self.first_order else None
-        if isinstance(step, Leaf) and template is not None:
+    def leaf(self, step: Leaf) -> Iterator[Statement]:
+        constant = self.adapter.display_constant if self.first_order else None
+        template = self.adapter.display_leaf if step.name == self.carrying else constant
+        if template is None:
+            yield from FunctionalWriter.leaf(self, step)
+        else:
             scalar = Value(step.value.to_numpy().item())
             yield call(template, step.name, array=step.value, scalar=scalar, shape=Value(step.value.shape))
-        else:
-            yield from FunctionalWriter.step(self, step)
 
     @property
     def first_order(self) -> bool:
@@ -224,9 +223,9 @@ class _Display(FunctionalWriter):
         unread = self.adapter.syntax.unread or self.fresh(f"output_{output}")
         return pullback, [*definition, calls.vjp(self.adapter, function, Names(leaves), (unread, pullback))]
 
-    def recorded(self, step: Grad) -> Iterator[Statement]:
+    def grad(self, step: Grad) -> Iterator[Statement]:
         if self.template(step) is None:
-            yield from FunctionalWriter.recorded(self, step)
+            yield from FunctionalWriter.grad(self, step)
         else:
             yield from self.gradients_of(step, (step.leaf,), {step.leaf: step.name})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -68,7 +68,6 @@ class Writer:
     taken: set[str] = field(default_factory=set)
     nestable: frozenset[str] = field(init=False)
     waiting: dict[str, Call] = field(default_factory=dict)
-    deleted: list[statements.Delete] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.taken |= self.scenario.definitions.keys()
@@ -78,11 +77,17 @@ class Writer:
         """Return a variable that the program does not have yet."""
         return fresh_name(stem, self.taken)
 
-    def definition(self, step: Leaf | Apply) -> Iterator[Statement]:
-        """Yield the statements that define a leaf or a result. A result that can be nested waits for its only use."""
-        if isinstance(step, Leaf):
-            yield calls.tensor_of(self.adapter, step.value, step.name, requires_grad=step.requires_grad)
-            return
+    def step(self, step: Step) -> Iterable[Statement]:
+        """Return the statements of one step by the method that is named after its kind; none if there is none."""
+        written: Iterable[Statement] = getattr(self, step.form.tag, lambda _: ())(step)
+        return written
+
+    def leaf(self, step: Leaf) -> Iterator[Statement]:
+        """Yield the statement that makes a leaf."""
+        yield calls.tensor_of(self.adapter, step.value, step.name, requires_grad=step.requires_grad)
+
+    def apply(self, step: Apply) -> Iterator[Statement]:
+        """Yield the statements that define a result. One that can be nested waits for its only use."""
         application = calls.application(step, self.spell(step, self.scenario))
         for name in dict.fromkeys(step.arguments):
             if name in self.waiting:
@@ -96,18 +101,9 @@ class Writer:
         else:
             yield application
 
-    def delete(self, name: str) -> Iterator[statements.Delete]:
-        """Yield the deletions of variables, once no result waits to be nested."""
-        if name not in self.nestable:
-            self.deleted.append(statements.Delete(name))
-        if not self.waiting:
-            yield from self.deleted
-            self.deleted.clear()
-
-    def within(self, step: Apply | Grad) -> Iterator[Statement]:
-        """Yield the statements of a result within a function. Forward mode has no recorded gradients in it."""
-        if isinstance(step, Apply):
-            yield from self.definition(step)
+    def within(self, step: Apply | Grad) -> Iterable[Statement]:
+        """Return the statements of a result within a function. Forward mode has no recorded gradients in it."""
+        return self.apply(step) if isinstance(step, Apply) else ()
 
     def function(self, name: str, parameters: tuple[str, ...], output: str) -> statements.Function:
         """Return the forward part up to an output as a function of some leaves."""
@@ -148,6 +144,7 @@ class TapeWriter(Writer):
     watch_seeds: bool = False
     seeds: list[str] = field(default_factory=list)
     seen: dict[str, str] = field(default_factory=dict)
+    deleted: list[statements.Delete] = field(default_factory=list)
 
     def seed(self, seed: Constant | None) -> tuple[list[Statement], Argument]:
         """Return the statements that make a seed in advance if seeds are watched, and the argument for the seed."""
@@ -158,51 +155,60 @@ class TapeWriter(Writer):
         self.seeds.append(self.fresh(f"seed_{len(self.seeds) + 1}"))
         return [calls.seed(self.adapter, seed, seed.dtype, self.seeds[-1])], Name(self.seeds[-1])
 
-    def step(self, step: Step) -> Iterator[Statement]:  # noqa: C901, PLR0912 (one case for each kind of step)
-        """Yield the statements of one step."""
-        tape = self.adapter
-        match step:
-            case Read():
-                yield self.show(step)
-            case Leaf() | Apply():
-                yield from self.definition(step)
-            case Jvp():
-                yield from self.jvp(step)
-            case Grad(name=name, output=output, leaf=leaf):
-                before, seed = self.seed(step.seed)
-                yield from before
-                yield call(tape.grad, name, output=Name(output), leaf=Name(leaf), seed=seed)
-            case Backward(output=output):
-                yield from self.backward(step, output)
-            case kinds.ZeroGrad(name=name):
-                yield calls.zero_grad(tape, name, to_zeros=step.to_zeros)
-            case kinds.Detach(name=name, source=source):
-                yield call(tape.detach, name, x=Name(source))
-            case kinds.EnterMode(mode=mode):
-                yield statements.Enter(call(tape.no_grad if mode == "no_grad" else tape.enable_grad))
-            case kinds.LeaveMode(by_error=by_error):
-                yield statements.Leave(by_error)
-            case kinds.RequireGrad(name=name) | kinds.StopRequiringGrad(name=name):
-                required = Value(isinstance(step, kinds.RequireGrad))
-                yield call(tape.set_requires_grad, x=Name(name), requires_grad=required)
-            case kinds.DeleteName(name=name):
-                yield from self.delete(name)
-            case kinds.Write():
-                yield self.write(step)
-            case kinds.Hook():
-                yield from self.hook(step)
-            case kinds.Unhook(name=name):
-                yield call(tape.unhook, handle=Name(name))
-            case kinds.RetainGrad(name=name):
-                yield call(tape.retain_grad, x=Name(name))
-            case _:
-                raise NotImplementedError(type(step).__name__)
+    def read(self, step: Read) -> Iterator[Statement]:
+        """Yield the statement that shows what a step reads."""
+        yield self.show(step)
 
-    def backward(self, step: Backward, output: str) -> Iterator[Statement]:
+    def grad(self, step: Grad) -> Iterator[Statement]:
+        """Yield the statements of a recorded gradient."""
+        before, seed = self.seed(step.seed)
+        yield from before
+        yield call(self.adapter.grad, step.name, output=Name(step.output), leaf=Name(step.leaf), seed=seed)
+
+    def zero_grad(self, step: kinds.ZeroGrad) -> Iterator[Statement]:
+        """Yield the call that resets a gradient."""
+        yield calls.zero_grad(self.adapter, step.name, to_zeros=step.to_zeros)
+
+    def detach(self, step: kinds.Detach) -> Iterator[Statement]:
+        """Yield the call that cuts a tensor off the graph."""
+        yield call(self.adapter.detach, step.name, x=Name(step.source))
+
+    def enter(self, step: kinds.EnterMode) -> Iterator[Statement]:
+        """Yield the beginning of a region."""
+        yield statements.Enter(call(self.adapter.no_grad if step.mode == "no_grad" else self.adapter.enable_grad))
+
+    def leave(self, step: kinds.LeaveMode) -> Iterator[Statement]:
+        """Yield the end of a region."""
+        yield statements.Leave(step.by_error)
+
+    def require_grad(self, step: kinds.RequireGrad | kinds.StopRequiringGrad) -> Iterator[Statement]:
+        """Yield the call by which a tensor requires grad, or no longer does."""
+        required = Value(isinstance(step, kinds.RequireGrad))
+        yield call(self.adapter.set_requires_grad, x=Name(step.name), requires_grad=required)
+
+    stop_requiring_grad = require_grad
+
+    def delete(self, step: kinds.DeleteName) -> Iterator[Statement]:
+        """Yield the deletions of variables, once no result waits to be nested."""
+        if step.name not in self.nestable:
+            self.deleted.append(statements.Delete(step.name))
+        if not self.waiting:
+            yield from self.deleted
+            self.deleted.clear()
+
+    def unhook(self, step: kinds.Unhook) -> Iterator[Statement]:
+        """Yield the call that removes a hook."""
+        yield call(self.adapter.unhook, handle=Name(step.name))
+
+    def retain_grad(self, step: kinds.RetainGrad) -> Iterator[Statement]:
+        """Yield the call by which a tensor retains its gradient."""
+        yield call(self.adapter.retain_grad, x=Name(step.name))
+
+    def backward(self, step: Backward) -> Iterator[Statement]:
         """Yield the statements of a backward."""
         before, seed = self.seed(step.seed)
         yield from before
-        yield calls.backward(self.adapter, output, seed, retain_graph=step.retain_graph)
+        yield calls.backward(self.adapter, step.output, seed, retain_graph=step.retain_graph)
         if self.seeds and self.adapter.syntax.new_list:
             template = "{x}" if self.adapter.seed == "{array}" else self.adapter.value
             names = tuple(f"look_{number}" for number in range(len(self.seeds)))
@@ -210,10 +216,10 @@ class TapeWriter(Writer):
             fields = {name: Name(seed) for name, seed in zip(names, self.seeds, strict=True)}
             yield Show("the seeds", call(text, **fields), "arrays")
 
-    def write(self, step: kinds.Write) -> Call:
-        """Return the call that overwrites a tensor."""
+    def write(self, step: kinds.Write) -> Iterator[Statement]:
+        """Yield the call that overwrites a tensor."""
         templates = self.adapter.in_place if step.index is None else self.adapter.in_place_at
-        return call(templates[step.action], x=Name(step.name), y=Name(step.operand), index=Value(native(step.index)))
+        yield call(templates[step.action], x=Name(step.name), y=Name(step.operand), index=Value(native(step.index)))
 
     def hook(self, step: kinds.Hook) -> Iterator[Statement]:
         """Yield the statements of a hook that stores copies of gradients, since the library may change these later."""
@@ -254,12 +260,12 @@ class FunctionalWriter(Writer):
     adapter: FunctionalAdapter
     pullbacks: dict[str, str] = field(default_factory=dict)
     gradients: dict[str, str] = field(default_factory=dict)
-    read: frozenset[str] | None = None
+    bound: frozenset[str] | None = None
     """Leaves whose gradients are bound to variables, all if None."""
 
-    def within(self, step: Apply | Grad) -> Iterator[Statement]:
-        """Yield the statements of a result within a function, gradients included."""
-        yield from self.definition(step) if isinstance(step, Apply) else self.recorded(step)
+    def within(self, step: Apply | Grad) -> Iterable[Statement]:
+        """Return the statements of a result within a function, gradients included."""
+        return self.step(step)
 
     def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
         """Return the variable of a pullback, and the statements that make it."""
@@ -273,7 +279,7 @@ class FunctionalWriter(Writer):
         seed = seed_of(self.scenario, step)
         return calls.seed(self.adapter, seed, seed.dtype)
 
-    def recorded(self, step: Grad) -> Iterator[Statement]:
+    def grad(self, step: Grad) -> Iterator[Statement]:
         """Yield the statements of a gradient that can itself be differentiated."""
         pullback, before = self.pullback(step.output, (step.leaf,))
         yield from before
@@ -282,28 +288,19 @@ class FunctionalWriter(Writer):
         fields: dict[str, Argument] = {"pullback": Name(pullback), "seed": self.seed(step)}
         yield Call(syntax.pull + first, fields, (step.name,), unpack=not first)
 
-    def step(self, step: Step) -> Iterator[Statement]:
-        """Yield the statements of one step. Steps that a functional engine does not take have none."""
-        match step:
-            case Leaf() | Apply():
-                yield from self.definition(step)
-            case Jvp():
-                yield from self.jvp(step)
-            case Grad():
-                yield from self.recorded(step)
-            case Backward():
-                yield from self.backward(step)
-            case kinds.ZeroGrad(name=name):
-                self.gradients.pop(name, None)
-            case Read(what="value", name=name):
-                yield self.value(name)
-            case Read(what="grad", name=name):
-                yield self.gradient(name)
+    def zero_grad(self, step: kinds.ZeroGrad) -> Iterable[Statement]:
+        """Forget the gradient of a leaf."""
+        self.gradients.pop(step.name, None)
+        return ()
+
+    def read(self, step: Read) -> Iterator[Statement]:
+        """Yield the statement that shows what a step reads."""
+        yield self.value(step.name) if step.what == "value" else self.gradient(step.name)
 
     def backward(self, step: Backward) -> Iterator[Statement]:
         """Yield the statements of a backward, and of the sums of gradients."""
         leaves = tuple(relevant_leaves(self.scenario, step.output))
-        read = [leaf for leaf in leaves if self.read is None or leaf in self.read]
+        read = [leaf for leaf in leaves if self.bound is None or leaf in self.bound]
         targets = {leaf: self.fresh(f"{'more' if leaf in self.gradients else 'gradient'}_of_{leaf}") for leaf in read}
         yield from self.pulled(step, leaves, targets)
         for leaf, target in targets.items():
