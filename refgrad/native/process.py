@@ -18,9 +18,9 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import IO, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -132,31 +132,20 @@ def processor_time(process: int | str) -> tuple[float, float]:
         return 0.0, 0.0
 
 
-@dataclass(slots=True)
 class RunnerProcess:
     """One process of a runner, below a supervisor. Marks in shared memory show its progress.
 
     A runner that ``forks`` runs programs in forked processes, one after another: if one ends, the next takes over.
     """
 
-    command: Sequence[str]
-    forks: bool = field(default=False, init=False)
-    parent: int = field(default=0, init=False)
+    forks = ended = False
+    parent = 0
     """ID of the process from which the runner forks, 0 if unknown."""
-    ended: bool = field(default=False, init=False)
-    _process: subprocess.Popen[bytes] = field(init=False)
-    _lifeline: int = field(init=False)
-    _marks: mmap.mmap = field(init=False)
-    _pipes: list[IO[bytes]] = field(init=False)
-    _input: IO[bytes] = field(init=False)
-    _output: IO[bytes] = field(init=False)
-    _selector: selectors.BaseSelector = field(init=False)
-    _writable: selectors.BaseSelector = field(init=False)
-    _stderr: bytearray = field(default_factory=bytearray, init=False)
-    _pending: bytearray = field(default_factory=bytearray, init=False)
 
-    def __post_init__(self) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         """Start the process."""
+        self.command = command
+        self._stderr, self._pending = bytearray(), bytearray()
         lifeline, self._lifeline = os.pipe()
         with tempfile.TemporaryFile(prefix="refgrad-") as file:
             file.write(bytes(MARKS.size))

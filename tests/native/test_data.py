@@ -7,7 +7,7 @@ def test_data_are_frozen_and_have_slots() -> None:
     assert open_dataclasses("native") == {
         "": "EndingError",
         "frozen": "Adapter FunctionalAdapter TapeAdapter Template",
-        "slots": "FunctionalWriter RunnerProcess TapeWriter Writer _Display",
+        "slots": "FunctionalWriter TapeWriter Writer _Display",
     }
 
 
