@@ -240,10 +240,10 @@ class RunnerProcess:
             mark = marks[: STEPS.stop // 2] if any(marks) else b""  # no mark before the first step of the first program
             if mark != marked:
                 marked, deadline = mark, min(last, now + seconds) if mark else last
-                used, waited = self.processor_time()
-            extra = min(self.processor_time()[1] - waited, MOST_WAITED * seconds) if now >= deadline else 0.0
+                used, waited = processor_time(self.pid)
+            extra = min(processor_time(self.pid)[1] - waited, MOST_WAITED * seconds) if now >= deadline else 0.0
             if now >= deadline + extra:
-                how = "busy" if self.processor_time()[0] - used > BUSY * seconds else "waiting"
+                how = "busy" if processor_time(self.pid)[0] - used > BUSY * seconds else "waiting"
                 raise self._end_of_program("hung", f"gave no answer within {seconds:g} s, and was {how}")
             if not self._read(wait=min(1.0, seconds / 4, max(deadline + extra - now, 0.001))):
                 raise self._ended()
@@ -252,10 +252,6 @@ class RunnerProcess:
         line = bytes(self._pending[:end])
         del self._pending[: end + 1]
         return line
-
-    def processor_time(self) -> tuple[float, float]:
-        """Return what :func:`processor_time` returns of the process that runs programs."""
-        return processor_time(self.pid)
 
     def _read(self, *, wait: float) -> bool:
         """Read available answers and standard error. Return False once the pipe of answers is closed."""

@@ -7,13 +7,13 @@ JSON (:meth:`wire`) and printed by :mod:`refgrad.native.languages`; there is no 
 from __future__ import annotations
 
 import binascii
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from base64 import b64decode
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from refgrad.native.runners.python_runner import literal
+from refgrad.native.runners.python_runner import encoded, literal
 from refgrad.scenario import Constant
 
 Wire: TypeAlias = dict[str, Any]
@@ -174,28 +174,22 @@ class Attempt:
 Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Traversal | Attempt"
 
 
-def statement_wire(statement: Statement) -> Wire:  # noqa: PLR0911 (one return for each kind of statement)
-    """Return the JSON form of a statement, as ``docs/reference/runner-protocol.md`` describes it."""
-    match statement:
-        case Call():
-            return {"call": call_wire(statement)}
-        case Show():
-            return {"show": _show_wire(statement)}
-        case Function(name=name, parameters=parameters, body=body, result=result):
-            lines = [statement_wire(each) for each in body]
-            return {"function": {"name": name, "parameters": list(parameters), "body": lines, "result": result}}
-        case Enter(region=region):
-            return {"enter": call_wire(region)}
-        case Leave(by_error=by_error):
-            return {"leave": {"by_error": by_error}}
-        case Delete(name=name):
-            return {"delete": name}
-        case Code(text=text):
-            return {"code": text}
-        case Traversal(parents=parents, nodes=nodes):
-            return {"walk": {"parents": parents, "nodes": dict(nodes)}}
-        case Attempt(body=body):
-            return {"attempt": [statement_wire(each) for each in body]}
+@dataclass(frozen=True, slots=True)
+class JsonForm:
+    """The JSON form of a class of statements or arguments: the functions that write it, and that read and validate it.
+
+    ``docs/reference/runner-protocol.md`` describes all forms.
+    """
+
+    kind: type
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def statement_wire(statement: Statement) -> Wire:
+    """Return the JSON form of a statement: an object whose only member is named after the kind of statement."""
+    name = STATEMENT_NAMES[type(statement)]
+    return {name: STATEMENTS[name].write(statement)}
 
 
 def statement_row(statement: Statement) -> Wire:
@@ -209,10 +203,39 @@ def statement_row(statement: Statement) -> Wire:
 def statement_of(row: Wire) -> Statement:
     """Return the statement of its JSON form in a report. Raises TypeError or ValueError for anything else."""
     try:
-        ((kind, value),) = row.items()
-        return _STATEMENTS[kind](value)
+        ((name, value),) = row.items()
+        return STATEMENTS[name].read(value)  # type: ignore[no-any-return]
     except (AttributeError, KeyError, TypeError, binascii.Error) as error:
         raise ValueError(f"{str(row)[:100]} is no statement: {error!r}") from error
+
+
+def call_wire(call: Call) -> Wire:
+    """Return the JSON form of a call."""
+    fields = {name: _argument(each) for name, each in call.fields.items()}
+    targets: Wire = {"targets": list(call.targets)} if call.targets else {}
+    return {"template": call.template, "fields": fields, **targets, **({"unpack": True} if call.unpack else {})}
+
+
+def call_of(row: Wire) -> Call:
+    """Return the call of its JSON form."""
+    fields = {name: _argument_of(each) for name, each in row["fields"].items()}
+    return Call(_text(row["template"]), fields, _names(row.get("targets", ())), row.get("unpack", False))
+
+
+def _argument(argument: Argument) -> Wire:
+    name = ARGUMENT_NAMES[type(argument)]
+    return {name: ARGUMENTS[name].write(argument)}
+
+
+def _argument_of(row: Wire) -> Argument:
+    ((name, value),) = row.items()
+    return ARGUMENTS[name].read(value)  # type: ignore[no-any-return]
+
+
+def _show_wire(show: Show) -> Wire:
+    dtype = {} if show.dtype is None else {"dtype": call_wire(show.dtype)}
+    flags = {name: True for name in ("optional", "timed") if getattr(show, name)}
+    return {"call": call_wire(show.call), "form": show.form, **dtype, **flags}
 
 
 def _show_of(row: Wire) -> Show:
@@ -221,9 +244,25 @@ def _show_of(row: Wire) -> Show:
     return Show(_text(row["what"]), call_of(row["call"]), row["form"], dtype, optional, timed)
 
 
+def _function_wire(function: Function) -> Wire:
+    lines, parameters = _lines(function.body), list(function.parameters)
+    return {"name": function.name, "parameters": parameters, "body": lines, "result": function.result}
+
+
 def _function_of(row: Wire) -> Function:
-    body = tuple(map(statement_of, row["body"]))
-    return Function(_named(row["name"]), tuple(map(_named, row["parameters"])), body, _named(row["result"]))
+    return Function(_named(row["name"]), _names(row["parameters"]), _body(row["body"]), _named(row["result"]))
+
+
+def _lines(body: Sequence[Statement]) -> list[Wire]:
+    return list(map(statement_wire, body))
+
+
+def _body(rows: Sequence[Wire]) -> tuple[Statement, ...]:
+    return tuple(map(statement_of, rows))
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_named, names))
 
 
 def _named(name: str) -> str:
@@ -239,70 +278,6 @@ def _text(value: object) -> str:
     return value
 
 
-def call_of(row: Wire) -> Call:
-    """Return the call of its JSON form."""
-    fields = {name: _argument_of(each) for name, each in row["fields"].items()}
-    return Call(_text(row["template"]), fields, tuple(map(_named, row.get("targets", ()))), row.get("unpack", False))
-
-
-def _argument_of(row: Wire) -> Argument:
-    ((kind, value),) = row.items()
-    return _ARGUMENTS[kind](value)
-
-
-_STATEMENTS: Final[Mapping[str, Callable[[Any], Statement]]] = MappingProxyType({
-    "call": call_of,
-    "show": _show_of,
-    "function": _function_of,
-    "enter": lambda row: Enter(call_of(row)),
-    "leave": lambda row: Leave(row["by_error"]),
-    "delete": lambda name: Delete(_named(name)),
-    "code": lambda text: Code(_text(text)),
-    "walk": lambda row: Traversal(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
-    "attempt": lambda rows: Attempt(tuple(map(statement_of, rows))),
-})
-
-_ARGUMENTS: Final[Mapping[str, Callable[[Any], Argument]]] = MappingProxyType({
-    "name": lambda name: Name(_named(name)),
-    "names": lambda names: Names(tuple(map(_named, names))),
-    "value": lambda value: Value(literal(value)),
-    "array": lambda row: Constant(row["dtype"], tuple(row["shape"]), b64decode(row["data"], validate=True)),
-    "call": call_of,
-    "lambda": lambda row: Lambda(tuple(map(_named, row["parameters"])), call_of(row["body"])),
-})
-
-
-def _show_wire(show: Show) -> Wire:
-    dtype = {} if show.dtype is None else {"dtype": call_wire(show.dtype)}
-    flags = {name: True for name in ("optional", "timed") if getattr(show, name)}
-    return {"call": call_wire(show.call), "form": show.form, **dtype, **flags}
-
-
-def call_wire(call: Call) -> Wire:
-    """Return the JSON form of a call."""
-    fields = {name: _argument(each) for name, each in call.fields.items()}
-    targets: Wire = {"targets": list(call.targets)} if call.targets else {}
-    return {"template": call.template, "fields": fields, **targets, **({"unpack": True} if call.unpack else {})}
-
-
-def _argument(argument: Argument) -> Wire:
-    match argument:
-        case Name(name=name):
-            return {"name": name}
-        case Value(value=value):
-            return {"value": value_wire(value)}
-        case Constant():
-            return {"array": constant_wire(argument)}
-        case Names(names=names):
-            return {"names": list(names)}
-        case Call():
-            return {"call": call_wire(argument)}
-        case Lambda(parameters=parameters, body=body):
-            return {"lambda": {"parameters": list(parameters), "body": call_wire(body)}}
-        case Expression(text=text):
-            raise TypeError(f"the expression {text!r} can only be part of code")
-
-
 def value_wire(value: Any) -> Any:
     """Return the JSON form of a literal: floats as hexadecimal text, tuples and slices as objects."""
     if isinstance(value, float):
@@ -316,7 +291,44 @@ def value_wire(value: Any) -> Any:
 
 def constant_wire(constant: Constant) -> Wire:
     """Return the JSON form of an array: bytes in C order, little-endian, as base64; bfloat16 as float32."""
-    dtype, data = constant.dtype, constant.data
-    if dtype == "bfloat16":
-        dtype, data = "float32", constant.to_numpy().astype("<f4").tobytes()
-    return {"dtype": dtype, "shape": list(constant.shape), "data": b64encode(data).decode()}
+    return encoded(constant.to_numpy())
+
+
+STATEMENTS: Final[Mapping[str, JsonForm]] = MappingProxyType({
+    "call": JsonForm(Call, call_wire, call_of),
+    "show": JsonForm(Show, _show_wire, _show_of),
+    "function": JsonForm(Function, _function_wire, _function_of),
+    "enter": JsonForm(Enter, lambda enter: call_wire(enter.region), lambda row: Enter(call_of(row))),
+    "leave": JsonForm(Leave, lambda leave: {"by_error": leave.by_error}, lambda row: Leave(row["by_error"])),
+    "delete": JsonForm(Delete, lambda delete: delete.name, lambda name: Delete(_named(name))),
+    "code": JsonForm(Code, lambda code: code.text, lambda text: Code(_text(text))),
+    "walk": JsonForm(
+        Traversal,
+        lambda walk: {"parents": walk.parents, "nodes": dict(walk.nodes)},
+        lambda row: Traversal(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
+    ),
+    "attempt": JsonForm(Attempt, lambda attempt: _lines(attempt.body), lambda rows: Attempt(_body(rows))),
+})
+"""Forms of statements by the name of the only member."""
+
+ARGUMENTS: Final[Mapping[str, JsonForm]] = MappingProxyType({
+    "name": JsonForm(Name, lambda variable: variable.name, lambda name: Name(_named(name))),
+    "names": JsonForm(Names, lambda variables: list(variables.names), lambda names: Names(_names(names))),
+    "value": JsonForm(Value, lambda argument: value_wire(argument.value), lambda value: Value(literal(value))),
+    "array": JsonForm(
+        Constant,
+        constant_wire,
+        lambda row: Constant(row["dtype"], tuple(row["shape"]), b64decode(row["data"], validate=True)),
+    ),
+    "call": JsonForm(Call, call_wire, call_of),
+    "lambda": JsonForm(
+        Lambda,
+        lambda function: {"parameters": list(function.parameters), "body": call_wire(function.body)},
+        lambda row: Lambda(_names(row["parameters"]), call_of(row["body"])),
+    ),
+})
+"""Forms of arguments. An :class:`Expression` has none, since it can only be part of code."""
+
+STATEMENT_NAMES, ARGUMENT_NAMES = (
+    {form.kind: name for name, form in forms.items()} for forms in (STATEMENTS, ARGUMENTS)
+)

@@ -99,10 +99,10 @@ def _answer(script: Script, output: Output) -> Answer:
     if raised is not None:
         return _confirmed(error is not None and raised.type == error.type)
     failed = error is not None and error.type == "AssertionError"
-    if error is not None and not (failed and script.asserting):
+    if error is not None and not (failed and script.printed.fails):
         return "not confirmed"
     is_printed = None if fact is None else fact.is_printed(output)
-    if script.asserting:  # if no single value shows the fact, it is enough that the assertion fails
+    if script.printed.fails:  # if no single value shows the fact, it is enough that the assertion fails
         return _confirmed(failed and is_printed is not False)
     return _confirmed(is_printed is True)
 

@@ -85,22 +85,8 @@ class Scope:
         if name not in self.hooks:
             raise ScenarioError(f"{quoted(name)} is not a hook{suggestion(name, self.hooks)}")
 
-    def enter(self) -> None:
-        """Enter a region, which must be left later."""
-        self.depth += 1
-
-    def leave(self) -> None:
-        """Leave a region. Raises ScenarioError if none was entered."""
-        if self.depth == 0:
-            raise ScenarioError("there is no region to leave")
-        self.depth -= 1
-
 
 Names: TypeAlias = Mapping[str, str]
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def no_names(_value: Any) -> tuple[str, ...]:
@@ -122,11 +108,11 @@ class Codec:
     """Return the text of a value."""
     types: tuple[type, ...] = ()
     """Types that a value may have; empty where ``kept`` rejects values of other types."""
-    kept: Callable[[Any], Any] = _same
+    kept: Callable[[Any], Any] = lambda value: value
     """Return the value that a step stores, or raise ScenarioError."""
-    encode: Callable[[Any], Any] = _same
+    encode: Callable[[Any], Any] = lambda value: value
     """Return the JSON form of a value."""
-    decode: Callable[[Any], Any] = _same
+    decode: Callable[[Any], Any] = lambda value: value
     """Read a JSON form that satisfies the schema."""
     uses: Callable[[Any], tuple[str, ...]] = no_names
     """Return the names of the tensors that a value refers to."""

@@ -188,7 +188,7 @@ class EnterMode(StatefulStep):
 
     def check(self, scope: Scope) -> None:
         """Enter a region of the scope, which must be left later."""
-        scope.enter()
+        scope.depth += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +200,10 @@ class LeaveMode(StatefulStep):
     by_error: bool = False
 
     def check(self, scope: Scope) -> None:
-        """Check that there is a region to leave."""
-        scope.leave()
+        """Leave a region of the scope. Raises ScenarioError if none was entered."""
+        if scope.depth == 0:
+            raise ScenarioError("there is no region to leave")
+        scope.depth -= 1
 
 
 @dataclass(frozen=True, slots=True)

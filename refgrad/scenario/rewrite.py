@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.kinds import Backward, Detach, Grad, Jvp, Leaf, Read
+from refgrad.scenario.kinds import Backward, Grad, Jvp, Leaf, Read
 from refgrad.scenario.scenario import Scenario
 from refgrad.scenario.step import Step
 
@@ -29,14 +29,9 @@ def floating_dtypes(scenario: Scenario) -> dict[str, frozenset[str]]:
     for name, step in scenario.definitions.items():
         if isinstance(step, Leaf):
             dtypes[name] = frozenset({step.value.dtype} & FORMATS.keys())
-        elif isinstance(step, Grad):
-            dtypes[name] = dtypes[step.leaf]
-        elif isinstance(step, Jvp):
-            dtypes[name] = dtypes[step.output]
-        elif isinstance(step, Detach):
-            dtypes[name] = dtypes[step.source]
         else:
-            dtypes[name] = frozenset().union(*(dtypes[argument] for argument in step.arguments))
+            sources = (step.leaf,) if isinstance(step, Grad) else (step.output,) if isinstance(step, Jvp) else step.uses
+            dtypes[name] = frozenset().union(*map(dtypes.__getitem__, sources))
     return dtypes
 
 

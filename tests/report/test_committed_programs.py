@@ -49,7 +49,7 @@ def test_every_program_asserts_what_is_right_or_ends_with_what_is_told() -> None
     silent = [
         f"{script.engine} {script.verdict.id}"
         for script in reported()
-        if not script.asserting and script.verdict.verdict not in {"crashed", "hung"}
+        if not script.printed.fails and script.verdict.verdict not in {"crashed", "hung"}
     ]
     assert not silent
 
@@ -111,7 +111,7 @@ def check(script: Script) -> None:
     confirmation = confirm(script)
     assert confirmation.answer == "confirmed", (script.verdict.id, confirmation.transcript)
     fact = script.verdict.evidence.fact if script.verdict.evidence else None
-    if script.asserting and isinstance(fact, Entry):
+    if script.printed.fails and isinstance(fact, Entry):
         head, told, right = confirmation.transcript.rpartition("should be")
         assert "AssertionError: " in head
         assert told
@@ -123,7 +123,7 @@ def check(script: Script) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_some_programs_fail_as_their_report_says(engine: str) -> None:
     """Of those that show a wrong number, which take less time than those that measure time."""
-    found = [script for script in committed(engine) if is_about_a_number(script) and script.asserting]
+    found = [script for script in committed(engine) if is_about_a_number(script) and script.printed.fails]
     assert len(found) >= SAMPLE
     for script in found[:: max(1, len(found) // SAMPLE)][:SAMPLE]:
         check(script)

@@ -52,9 +52,16 @@ class Python(Language):
         """Return the version of a package that is installed for an interpreter, or ``unknown``."""
         return package_version(package, python)
 
-    def check(self, template: Template) -> None:
+    @staticmethod
+    @cache  # an adapter that is derived from another one shares most of its templates
+    def check(template: Template) -> None:
         """Raise TemplateError where a template is not an expression."""
-        _check(template)
+        try:
+            compile(lambda_source(template.text, template.fields), "<template>", "eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, or nested too deep
+            problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
+            text = shortened(template.text, LONGEST_PROBLEM)
+            raise TemplateError(f"template {text!r} is not an expression: {problem}") from error
 
     def lines(self, statement: Statement) -> Iterator[str]:
         """Yield the lines of a statement. Raises TypeError for the beginning or the end of a region."""
@@ -117,13 +124,3 @@ class Python(Language):
         head = self.needed(setup, body).strip()
         imports = "" if re.search(r"\bas np$", head, re.MULTILINE) else "import numpy as np\n"
         return re.sub(r"\n{4,}", "\n\n\n", f"{imports}{head}\n\n{body.strip()}\n")
-
-
-@cache  # an adapter that is derived from another one shares most of its templates
-def _check(template: Template) -> None:
-    try:
-        compile(lambda_source(template.text, template.fields), "<template>", "eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # a null byte, or nested too deep
-        problem = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deep"
-        text = shortened(template.text, LONGEST_PROBLEM)
-        raise TemplateError(f"template {text!r} is not an expression: {problem}") from error

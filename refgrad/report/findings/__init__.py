@@ -108,11 +108,6 @@ class Script:
         return python_program(self.verdict, self.setup, known=self.engine in shipped_engines())
 
     @property
-    def asserting(self) -> bool:
-        """True if the program fails: by an assertion, an error, or the end of its process."""
-        return self.printed.fails
-
-    @property
     def program(self) -> str:
         """The text of the program."""
         return self.printed.text
@@ -121,7 +116,7 @@ class Script:
     def text(self) -> str:
         """The program, after a comment that describes the failure."""
         numbers = isinstance(self.verdict.fact, Entry) and self.syntax.runs_here and "print(" in self.program
-        digits = EVERY_DIGIT if numbers and not self.asserting else ""
+        digits = EVERY_DIGIT if numbers and not self.printed.fails else ""
         return "\n".join(self._comments()) + f"\n\n{digits}{self.program}"
 
     @property

@@ -52,7 +52,7 @@ def ending_of(script: Script) -> str:
         return "ends its process, or does not answer"
     if fact is not None and fact.raised is not None:
         return "ends with the error that is told above"
-    return "asserts what is right, and fails" if script.asserting else "shows what is wrong"
+    return "asserts what is right, and fails" if script.printed.fails else "shows what is wrong"
 
 
 def source_of(verdict: Verdict) -> str:

@@ -62,7 +62,7 @@ def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
 
 def test_a_script_that_can_only_show_prints_every_digit(tmp_path: Path) -> None:
     script = scripts(example_report())[0]
-    assert not script.asserting
+    assert not script.printed.fails
     assert run(script.text, tmp_path).stdout == "[0.1                0.3333333333333333]\n"
 
 
