@@ -66,7 +66,7 @@ def _on_tape(writer: TapeWriter, end: int, reads: Sequence[Read]) -> Iterator[St
         if at < end - 1:
             group = tuple(each for each in group if not isinstance(each, Show))
         yield from (statements.Attempt(group),) if at in failing else group
-    yield from map(writer.show, reads)
+    yield from chain.from_iterable(map(writer.read, reads))
     for step in steps[end:]:
         yield from writer.step(step)
 

@@ -155,10 +155,6 @@ class TapeWriter(Writer):
         self.seeds.append(self.fresh(f"seed_{len(self.seeds) + 1}"))
         return [calls.seed(self.adapter, seed, seed.dtype, self.seeds[-1])], Name(self.seeds[-1])
 
-    def read(self, step: Read) -> Iterator[Statement]:
-        """Yield the statement that shows what a step reads."""
-        yield self.show(step)
-
     def grad(self, step: Grad) -> Iterator[Statement]:
         """Yield the statements of a recorded gradient."""
         before, seed = self.seed(step.seed)
@@ -240,17 +236,18 @@ class TapeWriter(Writer):
         )
         return call(self.spelled("multiply", "{x} * {y}"), x=Name("gradient"), y=other)
 
-    def show(self, step: Read) -> Show:
-        """Return the statement that shows what a step reads."""
+    def read(self, step: Read) -> Iterator[Show]:
+        """Yield the statement that shows what a step reads."""
         name, what = step.name, step.what
         if what == "value":
-            return self.value(name)
-        if what == "grad":
+            yield self.value(name)
+        elif what == "grad":
             dtype = calls.optional(self.adapter.gradient_dtype, leaf=Name(name))
-            return Show(f"gradient of {name}", calls.gradient(self.adapter, name), dtype=dtype)
-        if what == "hook":
-            return Show(f"what {name} saw", Call("{seen}", {"seen": Name(self.seen[name])}), "arrays")
-        return Show(f"{what} of {name}", call(self.adapter.flags[what], x=Name(name)), "flag")
+            yield Show(f"gradient of {name}", calls.gradient(self.adapter, name), dtype=dtype)
+        elif what == "hook":
+            yield Show(f"what {name} saw", Call("{seen}", {"seen": Name(self.seen[name])}), "arrays")
+        else:
+            yield Show(f"{what} of {name}", call(self.adapter.flags[what], x=Name(name)), "flag")
 
 
 @dataclass(slots=True)

@@ -344,7 +344,6 @@ class Vocabulary:
     """Kinds of step by the tag of their JSON form and by the keyword of their line."""
 
     def __init__(self, steps: tuple[type[Step], ...]) -> None:
-        self.steps = steps
         self.by_tag = {step.form.tag: step for step in steps}
         self.assignments = {step.form.keyword: step for step in steps if step.form.target}
         self.actions = {step.form.keyword: step for step in steps if not step.form.target}

@@ -60,7 +60,6 @@ NAMED: tuple[Named, ...] = (
     _times(100, f"{ORACLES}/slopes/one_sided.py", "_side", "ROUNDING_SAFETY * np.hypot(noise[side], noise[0])"),
     _times(100, f"{ORACLES}/slopes/one_sided.py", "_chosen", "np.abs(value) + 1.0"),
     _times(100, f"{ORACLES}/slopes/slopes.py", "noise_along", "scale.unit * largest"),
-    _times(100, f"{ORACLES}/slopes/curves.py", "table_noise", "np.sqrt(np.mean(table ** 2, axis=0))"),
     _times(100, f"{ORACLES}/slopes/curves.py", "table_noise_at_kinks", "np.sort(np.abs(table), axis=0)[rank] / size"),
     _times(1000, f"{ORACLES}/slopes/claim.py", "ClaimedGradient.interval", "ALLOWANCE * unit * terms"),
     _times(

@@ -131,31 +131,6 @@ def scan(step: str) -> Callable[..., Any]:
 cumsum, cummax, cummin = scan("add"), scan("maximum"), scan("minimum")
 
 
-def prefixes(ops: Operators, x: Any, axis: int, reduction: Callable[[Any], Any]) -> Any:
-    """Return the reduction of the entries up to each index of an axis, each computed separately."""
-    lengths = range(1, length_along(x, axis) + 1)
-    parts = [reduction(stretch(ops, x, axis, 0, length)) for length in lengths]
-    return ops.stack(*parts, axis=axis_of(x, axis)) if parts else x
-
-
-def cumprod(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return the products of the entries up to each index.
-
-    Each is one ``prod``, for whose derivative the rounding budget allows that engines divide by a factor.
-    """
-    return prefixes(ops, x, axis, lambda part: ops.prod(part, axis=axis))
-
-
-def certified_logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return the logarithms of the sums of exponentials up to each index."""
-    return prefixes(ops, x, axis, lambda part: certified_logsumexp(ops, part, axis=axis, keepdims=False))
-
-
-def logcumsumexp(ops: Operators, x: Any, *, axis: int) -> Any:
-    """Return the same, with the largest entry up to each index subtracted before and added after."""
-    return prefixes(ops, x, axis, lambda part: logsumexp(ops, part, axis=axis, keepdims=False))
-
-
 def diff(ops: Operators, x: Any, *, n: int, axis: int) -> Any:
     """Return the ``n``-th differences of neighbours along an axis; an axis with too few entries becomes empty."""
     for _ in range(n):
@@ -301,3 +276,19 @@ def corrcoef(ops: Operators, x: Any) -> Any:
     deviations = ops.sqrt(ops.index(covariances, index=(indices, indices)))
     rows = ops.divide(covariances, ops.reshape(deviations, shape=(count, 1)))
     return ops.reshape(ops.divide(rows, deviations), shape=_squared(x))
+
+
+def prefixes(reduction: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that reduces the entries up to each index of an axis, each prefix separately."""
+
+    def reduced(ops: Operators, x: Any, *, axis: int) -> Any:
+        lengths = range(1, length_along(x, axis) + 1)
+        parts = [reduction(ops, stretch(ops, x, axis, 0, length), axis=axis, keepdims=False) for length in lengths]
+        return ops.stack(*parts, axis=axis_of(x, axis)) if parts else x
+
+    return reduced
+
+
+certified_logcumsumexp, logcumsumexp = map(prefixes, (certified_logsumexp, logsumexp))
+cumprod = prefixes(lambda ops, part, **options: ops.prod(part, **options))
+"""Products of the entries up to each index. The rounding budget of ``prod`` allows that engines divide by a factor."""

@@ -102,26 +102,23 @@ class BoundedSlopes:
         return BoundedSlopes(value, error, rounding, kink)
 
 
-def table_noise(values: Floats) -> Floats:
-    """Return the standard deviation of rounding errors; NaN on lines that leave the function's domain.
-
-    ``values`` were sampled along ``NOISE_LINE``, the first axis. Differences of order k of noise of variance 1 have a
-    variance of (2k)! / k!² (Moré and Wild, Estimating computational noise, SIAM J. Sci. Comput. 2011).
-    """
-    return np.asarray(np.min([np.sqrt(np.mean(table**2, axis=0)) for table in _tables(values)], axis=0))
-
-
 def table_noise_at_kinks(values: Floats, rank: int) -> Floats:
     """Return the noise where choices change in the middle of the lines, from the difference of that rank by size.
 
-    A kink or a jump disturbs four of the seven differences of order four; two next to each other disturb five.
+    ``values`` were sampled along ``NOISE_LINE``, the first axis. A kink or a jump disturbs four of the seven
+    differences of order four; two next to each other disturb five.
     """
-    tables = zip(_tables(values), TYPICAL_SIZES[rank], strict=True)
+    tables = zip(difference_tables(values), TYPICAL_SIZES[rank], strict=True)
     typical = [np.sort(np.abs(table), axis=0)[rank] / size for table, size in tables]
     return np.asarray(np.min(typical, axis=0))
 
 
-def _tables(values: Floats) -> list[Floats]:
+def difference_tables(values: Floats) -> list[Floats]:
+    """Return differences that cancel the smooth part of the values, divided so that they are as large as the noise.
+
+    Differences of order k of noise of variance 1 have a variance of (2k)! / k!² (Moré and Wild, Estimating
+    computational noise, SIAM J. Sci. Comput. 2011).
+    """
     return [np.diff(values, order, axis=0) / np.sqrt(comb(2 * order, order)) for order in NOISE_ORDERS]
 
 

@@ -21,8 +21,8 @@ from refgrad.oracles.slopes.curves import (
     Pattern,
     Positions,
     Samples,
+    difference_tables,
     finite,
-    table_noise,
     table_noise_at_kinks,
 )
 from refgrad.oracles.slopes.slopes import SCALES, central_slopes, crossing, one_sided_slopes, promising
@@ -118,7 +118,8 @@ class _Entries:
         samples = Samples(totals.reshape(line.shape), line, tuple(codes.reshape(-1, *line.shape) for codes in taken))
         self.here = np.full(base.size, samples.values[len(NOISE_LINE) // 2, 0])
         self.batch = max(1, BATCH_BYTES // (8 * POINTS * max(base.size, 1)))
-        table = np.where(crossing(samples), table_noise_at_kinks(samples.values, 1), table_noise(samples.values))
+        smooth = np.min([np.sqrt(np.mean(table**2, axis=0)) for table in difference_tables(samples.values)], axis=0)
+        table = np.where(crossing(samples), table_noise_at_kinks(samples.values, 1), smooth)
         self.deviation = finite(table).max() + 2 * self.unit * np.abs(self.here)
         if not np.isfinite(table).any():
             self.shake()
