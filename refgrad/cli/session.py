@@ -38,22 +38,17 @@ QUIET: Final = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PY
 """Environment in which a session and its workers load no other plugins and take no other options."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class SessionResult:
-    """The result of a session: its recorder, pytest's exit code, and pytest's output."""
+    """The result of a session: its recorder, pytest's exit code, and pytest's output.
 
-    recorder: SessionRecorder | None
-    code: int
-    output: str
+    As a plugin of the session it keeps the recorder, and calls ``advance`` once for every verdict as it arrives.
+    """
 
-
-class VerdictListener:
-    """A pytest plugin that reports every verdict as it arrives, and keeps the recorder of the session."""
-
-    def __init__(self, advance: Callable[[], object]) -> None:
-        """Call ``advance`` once for every verdict."""
-        self.advance = advance
-        self.recorder: SessionRecorder | None = None
+    advance: Callable[[], object]
+    recorder: SessionRecorder | None = None
+    code: int = 0
+    output: str = ""
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Keep the recorder of the session."""
@@ -67,14 +62,14 @@ class VerdictListener:
 
 def run_session(options: GradeOptions, workers: int, advance: Callable[[], object]) -> SessionResult:
     """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict."""
-    watch = VerdictListener(advance)
-    output = io.StringIO()
+    result, output = SessionResult(advance), io.StringIO()
     sys.argv = [portable_path(word) for word in sys.argv]  # pytest-xdist sends it to workers
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(output):
         for name, value in QUIET.items():
             patch.setenv(name, value)
-        code = pytest.main(_arguments(options, workers), plugins=[watch])
-    return SessionResult(watch.recorder, int(code), output.getvalue())
+        result.code = int(pytest.main(_arguments(options, workers), plugins=[result]))
+    result.output = output.getvalue()
+    return result
 
 
 def _arguments(options: GradeOptions, workers: int) -> list[str]:

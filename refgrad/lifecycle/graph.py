@@ -232,15 +232,8 @@ class GraphModel:
         vjps = {name: self.nodes[name].vjps for name in between if name in self.nodes}
         if not any(vjp.always_zero for own in vjps.values() for vjp in own):
             return between
-
-        def receivers(cotangent: str) -> list[str]:
-            return [
-                name
-                for name, own in vjps.items()
-                if any(vjp.parent == cotangent and not vjp.always_zero for vjp in own)
-            ]
-
-        return set(closure([leaf], receivers))
+        sent = [(vjp.parent, name) for name, own in vjps.items() for vjp in own if not vjp.always_zero]
+        return set(closure([leaf], lambda reached: [name for parent, name in sent if parent == reached]))
 
     def free(self, may_visit: Iterable[str], must_visit: Collection[str], frees: str) -> None:
         """Free what a backward must visit and, if ``frees`` is ``connected``, what is connected to it.

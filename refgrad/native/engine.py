@@ -17,8 +17,8 @@ from refgrad.native.adapter import AnyAdapter, find_adapter, spellings
 from refgrad.native.adapter.registry import is_reference_engine
 from refgrad.native.adapter.spelling import chosen
 from refgrad.native.display import failing_steps, program_lines
-from refgrad.native.observation import UNSUPPORTED, Array, Ending, Observation, Raised
-from refgrad.native.process import Limits
+from refgrad.native.observation import UNSUPPORTED, Array, Observation, Raised
+from refgrad.native.process import Ending, Limits
 from refgrad.native.program import Program, program_of
 from refgrad.native.runner import LocalRunner, ProcessRunner, ProgramResult, Runner
 from refgrad.native.runners.python_runner import Session

@@ -17,7 +17,7 @@ SLOW = (
 
 def asked(waited: list[float], monkeypatch: pytest.MonkeyPatch, seconds: float) -> bool:
     times = iter(waited)
-    monkeypatch.setattr(RunnerProcess, "processor_time", lambda _: (0.0, next(times, waited[-1])))
+    monkeypatch.setattr("refgrad.native.process.processor_time", lambda _: (0.0, next(times, waited[-1])))
     process = RunnerProcess([sys.executable, "-c", SLOW])
     try:
         return bool(process.ask({"id": 1, "sleep": seconds}, 1.0)["done"])

@@ -11,8 +11,7 @@ import pytest
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine, Isolation, launch, observe, prepare
 from refgrad.native.library import Library
-from refgrad.native.observation import Ending
-from refgrad.native.process import Limits
+from refgrad.native.process import Ending, Limits
 from refgrad.native.runner import LocalRunner, ProcessRunner
 from refgrad.scenario import Scenario, parse
 from tests.native.misbehaving_engines import MISBEHAVIOURS, SETUP

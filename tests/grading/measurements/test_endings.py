@@ -10,8 +10,8 @@ from refgrad.grading import measurements
 from refgrad.grading.measurements import Measurement, Reading, take_measurement
 from refgrad.grading.settings import Settings
 from refgrad.native.library import HangingError, RaisedError
-from refgrad.native.observation import Ending, Raised
-from refgrad.native.process import EndingError
+from refgrad.native.observation import Raised
+from refgrad.native.process import Ending, EndingError
 
 GROWING = Reading("wrong", fact=Measured(quantity="memory"))
 
