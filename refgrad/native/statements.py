@@ -304,7 +304,7 @@ STATEMENTS: Final[Mapping[str, JsonForm]] = MappingProxyType({
     "code": JsonForm(Code, lambda code: code.text, lambda text: Code(_text(text))),
     "walk": JsonForm(
         Traversal,
-        lambda walk: {"parents": walk.parents, "nodes": dict(walk.nodes)},
+        lambda traversal: {"parents": traversal.parents, "nodes": dict(traversal.nodes)},
         lambda row: Traversal(_text(row["parents"]), {name: _named(each) for name, each in row["nodes"].items()}),
     ),
     "attempt": JsonForm(Attempt, lambda attempt: _lines(attempt.body), lambda rows: Attempt(_body(rows))),

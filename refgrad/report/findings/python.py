@@ -90,8 +90,8 @@ def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list
         way = "tensor" if isinstance(fact, Died) else "unmasked"
         return [*body, *(Piece.new(printed(_read(show, way, known=known))) for show in shows)], True
     parents = {step.name: list(step.arguments) for step in steps_of(verdict) if isinstance(step, Apply)}
-    shown = ProgramEnd(statements, shows, _modules(head), parents)
-    assertion = fact.assertion(shown) if fact is not None and fact.has_plain_names else None
+    program_end = ProgramEnd(statements, shows, _modules(head), parents)
+    assertion = fact.assertion(program_end) if fact is not None and fact.has_plain_names else None
     if assertion is None:
         return [*body, *(Piece.new(printed(called(show.call)), show.what) for show in shows)], False
     got = ast.Assign([ast.Name("got", ast.Store())], _got(assertion.got, shows, known=known), lineno=0)
