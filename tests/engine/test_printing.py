@@ -51,6 +51,13 @@ def test_long_rows_are_broken_and_large_tensors_summarized() -> None:
     assert repr(torch.arange(2000)) == "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])"
 
 
+@pytest.mark.parametrize(("rows", "left_out"), [(6, False), (7, True)])
+def test_of_seven_rows_and_more_the_middle_is_left_out(rows: int, *, left_out: bool) -> None:
+    lines = [line.strip() for line in repr(torch.zeros(rows, 200)).splitlines()]
+    assert ("...," in lines) is left_out
+    assert len(lines) == 6 + left_out
+
+
 @pytest.mark.engines
 def test_any_shape_prints_as_in_pytorch() -> None:
     pytorch = pytest.importorskip("torch", reason="compares with PyTorch: pip install 'refgrad[torch]'")

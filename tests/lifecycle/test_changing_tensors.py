@@ -130,3 +130,8 @@ def test_a_value_written_outside_of_its_graph_keeps_its_derivative() -> None:
     assert isinstance(prediction, Gradient)
     gradient = CertifiedOracle(lowered.scenario).gradient(prediction.leaf, prediction.contributions)
     assert float(gradient.midpoint) == 4.0
+
+
+@pytest.mark.parametrize("step", ["zero grad x", "delete y", "retain grad y", "d = detach y"])
+def test_a_step_that_only_changes_what_is_kept_succeeds(step: str) -> None:
+    assert last(f"{X}y = exp x\n{step}") == Succeeds()

@@ -54,6 +54,8 @@ def test_the_picture_says_the_same() -> None:
     assert texts == ["refgrad: example unknown", "1 of 1 checks fail"]
     widths = [float(each.attrib["width"]) for each in picture.iter("{http://www.w3.org/2000/svg}rect")]
     assert sum(widths) == float(picture.attrib["width"])
+    middles = [float(each.attrib["x"]) for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert middles == [widths[0] / 2, widths[0] + widths[1] / 2]
 
 
 def test_a_hostile_name_is_text_in_the_picture(tmp_path: Path) -> None:

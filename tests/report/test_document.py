@@ -236,6 +236,11 @@ def test_a_report_that_would_replace_a_folder_is_an_error(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["taken.json"]
 
 
+def test_letters_beyond_ascii_are_written_as_themselves(tmp_path: Path) -> None:
+    write_report(tmp_path / "accents.json", example_report(verdict("a/b", "crashed", "é"), version="1.0é"))
+    assert (tmp_path / "accents.json").read_text(encoding="utf-8").count("é") == 2
+
+
 def test_what_no_encoding_can_hold_is_written_all_the_same(tmp_path: Path) -> None:
     report = example_report(version="1.0\ud800")
     write_report(tmp_path / "odd.json", report)

@@ -160,6 +160,14 @@ def test_the_scale_of_a_recorded_gradient_is_that_of_all_seeds_on_the_way() -> N
     assert judged(1.0, [1e-20, 2e-13, 0.0], text).outcome == "wrong"
 
 
+def test_no_seed_of_a_recorded_gradient_makes_the_scale_larger() -> None:
+    scenario = parse(
+        "x = leaf float64[] {0x1p+0} requires_grad\ny = multiply x x\nh = grad y x seed float64[] {8.0}\nread value h"
+    )
+    (prediction,) = (each for each in predict(scenario) if isinstance(each, ExpectedValue))
+    assert Expected(CertifiedOracle(scenario), prediction, ADAPTER).scale == 1.0
+
+
 @pytest.mark.parametrize(("size", "outcome"), [(1.0, "inaccurate"), (1e6, "passed"), (1e-10, "wrong")])
 def test_a_value_is_seen_beside_its_operands(size: float, outcome: str) -> None:
     number = Constant.of(np.full(1, size)).to_text()

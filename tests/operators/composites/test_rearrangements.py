@@ -90,6 +90,18 @@ def test_more_cannot_be_cut_off_than_there_is() -> None:
         apply("constant_pad", np.zeros(1), pad_width=((-2, 3),))
 
 
+@pytest.mark.parametrize(("start", "length"), [(0, 4), (1, 3), (-1, 1), (4, 0)])
+def test_a_part_may_end_where_its_axis_does(start: int, length: int) -> None:
+    part = apply("narrow", np.arange(4.0), axis=0, start=start, length=length)
+    assert np.array_equal(part, np.arange(4.0)[4 - length :])
+
+
+@pytest.mark.parametrize(("start", "length"), [(0, 5), (2, 3), (-1, 2), (5, 0), (-5, 1)])
+def test_a_part_outside_of_its_axis_is_refused(start: int, length: int) -> None:
+    with pytest.raises(ValueError, match="axis"):
+        apply("narrow", np.arange(4.0), axis=0, start=start, length=length)
+
+
 @pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
 def test_a_border_of_copies_is_numpys(mode: Any) -> None:
     widths = ((1, 2), (0, 3))

@@ -240,6 +240,12 @@ def test_an_end_of_an_interval_is_told_as_zero_below_a_millionth(end: float, tol
     assert entry.lower == told
 
 
+def test_an_interval_around_zero_that_is_narrower_than_a_millionth_is_told_as_zero() -> None:
+    entry = judge(np.array(5.0), certified(0.0, 2.0**-21)).entry
+    assert entry is not None
+    assert (entry.lower, entry.upper) == ("0", "0")
+
+
 @pytest.mark.parametrize("size", [0.0, 1.0, 1e6])
 @pytest.mark.parametrize(("share", "several"), [(0.1, False), (10.0, True)])
 def test_an_interval_is_a_choice_from_the_width_on_that_is_no_longer_vague(

@@ -38,6 +38,12 @@ class Known:
         raise NotImplementedError
 
 
+def rounded(x: Floats) -> Floats:
+    """Round as bfloat16 does: with 8 bits, whatever the size of a number."""
+    mantissas, exponents = np.frexp(x)
+    return np.ldexp(np.round(mantissas * 256) / 256, exponents)
+
+
 def stairs(function: Callable[[Floats], npt.NDArray[np.generic]]) -> Stairs | None:
     point = np.random.default_rng(0).normal(size=12)
     return stairs_of(Directions(Known(function, point), np.random.default_rng(1)))
@@ -55,6 +61,7 @@ def stairs(function: Callable[[Floats], npt.NDArray[np.generic]]) -> Stairs | No
             Stairs("float32", sure=True),
         ),
         (lambda x: np.floor(x * 128) / 128, Stairs("bfloat16", sure=False)),
+        (lambda x: rounded(np.frexp(x)[0] / np.tile([1, 4], 6)), Stairs("bfloat16", sure=True)),
     ],
 )
 def test_a_function_that_rounds_has_stairs(

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from refgrad.facts import Error, Evidence
 from refgrad.facts.assertion import Condition
 from refgrad.native.languages import LANGUAGES
+from refgrad.native.observation import Raised
+from refgrad.native.statements import Call, Name, Show, Value
 from refgrad.report.findings import Script
+from refgrad.report.findings.languages import program
 from tests.report.committed import committed_scripts
+from tests.report.example import VERDICTS
 
 ENGINES = ("tfjs", "js-pytorch", "adolc", "boost", "ceres", "cppad", "eigen", "sacado", "commons-math", "r-deriv")
 
@@ -72,3 +78,14 @@ def test_a_program_of_java_keeps_the_classes_behind_its_assertion() -> None:
     program = next(script.program for script in committed() if "final class Forward" in script.program)
     assert program.index("throw new AssertionError") < program.index("final class Forward")
     assert program.count("{") == program.count("}")
+
+
+SUM = Call("{x} + {y}", {"x": Value(1), "y": Value(1)}, ("x",))
+READ = Show("gradient of x", Call("{x}.grad", {"x": Name("x")}))
+
+
+def test_a_program_that_ends_with_an_error_shows_nothing() -> None:
+    raised = Error(error=Raised("Error", "no", ("Error",)))
+    ended = replace(VERDICTS[4], verdict="unexpected-error", evidence=Evidence(raised, 4), reproduction=(SUM, READ))
+    printed = program(ended, "", LANGUAGES["javascript"])
+    assert (printed.text.strip(), printed.fails) == ("var x = 1 + 1;", True)

@@ -81,11 +81,12 @@ def test_the_page_is_there_where_there_is_data(tmp_path: Path) -> None:
     write_example(tmp_path)
     assert read_growth(tmp_path) == []
     hostile = document("<script>", ("<b>", "time", [[1, 1.0], [10, 9.0]]))
-    write_site(written(tmp_path, hostile), tmp_path / "site")
-    text = (tmp_path / "site" / "growth.html").read_text(encoding="utf-8")
+    site = tmp_path / "new" / "site"
+    write_site(written(tmp_path, hostile), site)
+    text = (site / "growth.html").read_text(encoding="utf-8")
     assert "&lt;script&gt; 1" in text
     assert "<b>" not in text
-    assert 'href="growth.html"' in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert 'href="growth.html"' in (site / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

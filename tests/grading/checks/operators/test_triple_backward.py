@@ -18,6 +18,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.engine_names import registered_engines
@@ -74,6 +75,10 @@ def test_a_third_derivative_that_is_wrong_is_caught(operator: str) -> None:
     outcomes = [examine(third_order_scenario(seed, operator), engine).outcome for seed in SEEDS]
     assert set(outcomes) <= {"passed", *FAILED}
     assert sum(outcome in FAILED for outcome in outcomes) >= len(SEEDS) // 3
+
+
+def test_the_check_reports_it() -> None:
+    assert verdict(Bench(faulty("exp"), Settings("smoke")), "third_order/exp").verdict in FAILED
 
 
 @pytest.mark.parametrize("operator", FAULTS)
