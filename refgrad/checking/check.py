@@ -13,7 +13,7 @@ import numpy as np
 from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction, undecided
 from refgrad.checking.libraries.trees import CANCELLED, NEARBY_TOLERANCE, Array, Arrays, furthest, near
-from refgrad.checking.report import OUT_OF_TIME, GradientReport
+from refgrad.checking.report import OUT_OF_TIME, Explanation, GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.oracles import Discrepancy
@@ -360,7 +360,7 @@ class GradientCheck:
             result.append(gradient)
         return result
 
-    def report(self, outcome: Any, **fields: Any) -> GradientReport:
+    def report(self, outcome: Any, message: str = "", **fields: Any) -> GradientReport:
         """Return a report with the facts of the whole check."""
         truth, entries = self.judge, sum(array.size for array in self.subject.point)
         method: Any = truth.method
@@ -375,6 +375,7 @@ class GradientCheck:
             chance_to_miss=CHANCE_TO_MISS if method == "directions" else 0.0,
             detectable=self.detectable,
             looked_at=len(truth.looked_at) if isinstance(truth, DifferencesJudge) and truth.open else entries,
+            explanation=Explanation(message),
             **fields,
         )
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
-from refgrad.checking.check import Failing, Fault, GradientCheck, Judge
+from refgrad.checking.check import Failing, Fault, GradientCheck, Judge, alike
 from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array, Arrays, furthest_of, half_digits
@@ -160,7 +161,7 @@ def report(check: GradientCheck) -> GradientReport:
     result = check.run()
     if isinstance(result, GradientReport):
         return result
-    return replace(check.report("wrong"), explain=lambda: explanation(check, result))
+    return replace(check.report("wrong"), explanation=cache(lambda: explanation(check, result)))
 
 
 def explanation(check: GradientCheck, failing: Failing) -> Explanation:
@@ -168,12 +169,13 @@ def explanation(check: GradientCheck, failing: Failing) -> Explanation:
 
     If the function does not run as it did during the check, they are those of the check itself.
     """
-    with quiet(), check.subject.random_state.kept():
-        try:
+    subject = check.subject
+    subject.deadline.resume()
+    with quiet(), subject.random_state.kept():
+        with suppress(Exception):  # the function may raise anything now
             return Explainer(check).explain(failing.seeds, failing.discrepancy)
-        except Exception:  # noqa: BLE001 (the function may raise anything now)
-            wrong = failing.discrepancy
-            return wrong_entry(check.subject, wrong, failing.seeds, check.subject.point, check.judge.method), wrong
+        wrong = failing.discrepancy
+        return Explanation(wrong_entry(subject, wrong, failing.seeds, subject.point, check.judge.method), wrong)
 
 
 class Explainer:
@@ -185,18 +187,29 @@ class Explainer:
 
     def explain(self, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
         """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
-        point, missing, hint = self.check.subject.point, False, ""
+        check = self.check
+        point, missing, hint = check.subject.point, False, ""
         with suppress(OutOfTime):
+            self.refuse_change(seeds, discrepancy)
             if discrepancy.entry is None:
                 discrepancy = self.failing(seeds, discrepancy) or discrepancy
             hint = self.ignored_cotangent(seeds) or self.pattern(seeds)
             seeds, discrepancy = self.narrowed(seeds, discrepancy)
             point, discrepancy = self.simplified(seeds, discrepancy)
             discrepancy, missing = self.run_again(point, seeds, discrepancy)
-        method = self.check.judge.method
-        return wrong_entry(
-            self.check.subject, discrepancy, seeds, point, method, hint=hint, missing=missing
-        ), discrepancy
+        message = wrong_entry(check.subject, discrepancy, seeds, point, check.judge.method, hint=hint, missing=missing)
+        return Explanation(message, discrepancy)
+
+    def refuse_change(self, seeds: Seeds, discrepancy: Discrepancy) -> None:
+        """Raise SubjectError if the outputs or the wrong entry are not those of the check any more."""
+        check, entry = self.check, discrepancy.entry
+        run = check.subject.pullback(check.subject.point)
+        same = check.changed(run.outputs) is None
+        if same and entry is not None:
+            gradient = check.gradients(run, seeds)[check.subject.positions.index(discrepancy.input)]
+            same = alike(np.asarray(gradient[entry]), np.asarray(discrepancy.observed))
+        if not same:
+            raise SubjectError("the function is not that of the check any more")
 
     def pattern(self, seeds: Seeds) -> str:
         """Return the pattern of all entries together, if it is the same at another point."""

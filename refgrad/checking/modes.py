@@ -12,7 +12,7 @@ from refgrad.checking import explanation
 from refgrad.checking.check import SEED_WIDTH, GradientCheck
 from refgrad.checking.libraries import SubjectError, UnsupportedError
 from refgrad.checking.libraries.trees import Array, Arrays, half_digits
-from refgrad.checking.report import GradientReport, unsupported
+from refgrad.checking.report import Explanation, GradientReport, unsupported
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, refuse_other_value
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.screening import random_signed
@@ -144,7 +144,7 @@ def forward_report(subject: CheckedFunction, choices: np.random.Generator, repor
                     f"forward mode is wrong: output {k}, weighted by a seed, changes by {forward:.10g} along a "
                     f"direction, where backward, which is right, says {backward:.10g}"
                 )
-                return replace(report, outcome="wrong", message=message)
+                return replace(report, outcome="wrong", explanation=Explanation(message))
     return report
 
 
@@ -182,7 +182,7 @@ def batched_report(subject: CheckedFunction, choices: np.random.Generator, repor
         for name, one, many in zip(subject.names, gradients, batched, strict=True):
             if not same(one, None if many is None else many[row], half_digits(pullback.precision)):
                 message = f"the gradient of input {name} is another one under a batch of cotangents"
-                return replace(report, outcome="wrong", message=message)
+                return replace(report, outcome="wrong", explanation=Explanation(message))
     return report
 
 

@@ -21,7 +21,7 @@ from refgrad.checking.check import OWN_SEEDS, GradientCheck
 from refgrad.checking.contexts.variants import PLAIN, Expect, Mismatch, PlainCall, Variant, merged
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.modes import forward_report
-from refgrad.checking.report import GradientReport
+from refgrad.checking.report import Explanation, GradientReport
 from refgrad.oracles.slopes.directions import OutOfTime
 from refgrad.specification import specs_directory
 
@@ -274,8 +274,8 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: C
             check.subject.deadline.refuse()
             for variant, outcome in plain.unlike(left[0][1]):
                 if isinstance(outcome, Mismatch):
-                    message, wrong = plain.message(variant, outcome), outcome.discrepancy
-                    return replace(report, outcome="wrong", message=message, discrepancy=wrong, raised=outcome.raised)
+                    explanation = Explanation(plain.message(variant, outcome), outcome.discrepancy)
+                    return replace(report, outcome="wrong", explanation=explanation, raised=outcome.raised)
                 refused.append(f"{variant.where}: {outcome}")
             run |= left.pop(0)[0]
         if any(each.name == "jvp" for each in known):
