@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from math import isfinite
 from types import CodeType
 from typing import Any
 
@@ -68,7 +68,7 @@ class Variant:
     source: str = PLAIN
     coarser: bool = False
     group: str = ""
-    parts: tuple[Callable[[], Variant], ...] = ()
+    parts: Sequence[Callable[[], Variant]] = ()
 
     @property
     def has_truth(self) -> bool:
@@ -91,8 +91,8 @@ def merged(variants: Sequence[Variant]) -> Variant:
 
     return Variant(
         where=" and ".join(v.where for v in variants),
-        inputs=dict(ChainMap(*(dict(v.inputs) for v in variants))),
-        constants=dict(ChainMap(*(dict(v.constants) for v in variants))),
+        inputs={n: code for v in reversed(variants) for n, code in v.inputs.items()},
+        constants={n: code for v in variants for n, code in v.constants.items()},
         setup=joined("setup"),
         around=joined("around"),
         before=joined("before"),
@@ -101,7 +101,7 @@ def merged(variants: Sequence[Variant]) -> Variant:
         point=next((v.point for v in variants if v.point is not None), None),
         expect=tuple(each for v in variants for each in v.expect),
         source=next((v.source for v in variants if v.source != PLAIN), PLAIN),
-        parts=tuple(partial(merged, [v]) for v in variants),
+        parts=[partial(merged, [v]) for v in variants],
     )
 
 
@@ -244,7 +244,7 @@ class PlainCall:
         plain = [*self.gradients] if variant.seeds is variant.point is None else self.at(variant)
         if plain is None:
             return
-        expected = [np.array(g) for g in plain]
+        expected = [np.array(g) for g in plain] if variant.expect else plain
         for change in variant.expect:
             change(variant.point or self.subject.point, expected)
         gradients = self.run(variant)
@@ -331,7 +331,9 @@ def _is_lost(error: BaseException) -> bool:
 
 
 def _largest(array: Array) -> float:
-    return float(np.max(np.abs(array), initial=0.0, where=np.isfinite(array)))
+    sizes = np.abs(array)
+    largest = float(sizes.max(initial=0.0))
+    return largest if isfinite(largest) else float(sizes.max(initial=0.0, where=np.isfinite(sizes)))
 
 
 def _within(value: Array, expected: Array, allowed: float) -> bool:
