@@ -14,7 +14,7 @@ from refgrad.checking.check import GradientCheck, Method
 from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
 from refgrad.checking.deadline import Deadline
 from refgrad.checking.explanation import Search, is_strategy
-from refgrad.checking.libraries import SubjectError, UnsupportedError, library_of
+from refgrad.checking.libraries import SubjectError, UnsupportedError, WrongError, library_of
 from refgrad.checking.libraries.trees import Array, tree_of
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders, of_equation
 from refgrad.checking.report import (
@@ -24,9 +24,8 @@ from refgrad.checking.report import (
     GradientReport,
     InconclusiveError,
     unchecked,
-    unsupported,
 )
-from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, quiet
+from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import FunctionalAdapter, find_adapter
 from refgrad.native.engine import Engine, start
@@ -160,16 +159,12 @@ def _report(
             slow = options.reference and CheckedFunction(engine, options.reference, arguments, None, deadline)
             with subject.random_state.kept():
                 report = _checked(subject, options, slow)
-    except SideEffectError as error:
-        return unchecked(name, "wrong", str(error))
     except SubjectError as error:
-        return unchecked(name, error.outcome, str(error), error.cause, error.__cause__)
-    except UnsupportedError as error:
-        return unsupported(name, str(error), error.__cause__)
+        return unchecked(name, str(error), error.__cause__, error.cause, error.outcome)
     except OutOfTime:
-        return unchecked(name, "inconclusive", OUT_OF_TIME, "time")
+        return unchecked(name, OUT_OF_TIME, cause="time")
     except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
-        return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
+        return unchecked(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report
 
 
@@ -210,7 +205,7 @@ class SuppliedPullback(Pullback):
         if len(gradients) == len(self.arguments):
             return [gradients[i] for i in self.subject.positions]
         if len(gradients) != count:
-            raise SubjectError(f"the gradient has {len(gradients)} parts, but there are {count} inputs", backward=True)
+            raise WrongError(f"the gradient has {len(gradients)} parts, but there are {count} inputs")
         return gradients
 
 

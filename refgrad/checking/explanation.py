@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -19,14 +19,14 @@ import numpy as np
 
 from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
-from refgrad.checking.check import Failing, Fault, GradientCheck, Judge, alike
+from refgrad.checking.check import GradientCheck, Judge, alike
 from refgrad.checking.deadline import Deadline
-from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.trees import Array, Arrays, furthest_of, half_digits
 from refgrad.checking.messages import PRINTED_ENTRIES, is_printed, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
-from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, quiet
+from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, quiet
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.checking.tracing.inner_edges import InnerEdge, Watched
 from refgrad.oracles import Discrepancy
@@ -52,7 +52,7 @@ IGNORED = {
 }
 """Hints about a gradient that is multiplied by a power of the factor of the seeds other than 1."""
 
-UNDEFINED = (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault)
+UNDEFINED = (SubjectError, Untraceable)
 """Exceptions of a function that is not defined at another point."""
 
 
@@ -161,10 +161,10 @@ def report(check: GradientCheck) -> GradientReport:
     result = check.run()
     if isinstance(result, GradientReport):
         return result
-    return replace(check.report("wrong"), explanation=cache(lambda: explanation(check, result)))
+    return replace(check.report("wrong"), explanation=cache(lambda: explanation(check, *result)))
 
 
-def explanation(check: GradientCheck, failing: Failing) -> Explanation:
+def explanation(check: GradientCheck, seeds: Seeds, wrong: Discrepancy) -> Explanation:
     """Return the message about a wrong entry and the entry, as far as there is time to find them.
 
     If the function does not run as it did during the check, they are those of the check itself.
@@ -173,17 +173,15 @@ def explanation(check: GradientCheck, failing: Failing) -> Explanation:
     subject.deadline.resume()
     with quiet(), subject.random_state.kept():
         with suppress(Exception):  # the function may raise anything now
-            return Explainer(check).explain(failing.seeds, failing.discrepancy)
-        wrong = failing.discrepancy
-        return Explanation(wrong_entry(subject, wrong, failing.seeds, subject.point, check.judge.method), wrong)
+            return Explainer(check).explain(seeds, wrong)
+        return Explanation(wrong_entry(subject, wrong, seeds, subject.point, check.judge.method), wrong)
 
 
+@dataclass(frozen=True, slots=True)
 class Explainer:
     """Runs the function of a check again until its wrong entry is explained."""
 
-    def __init__(self, check: GradientCheck) -> None:
-        """Explain the result of a check."""
-        self.check = check
+    check: GradientCheck
 
     def explain(self, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
         """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""

@@ -184,16 +184,15 @@ def answered(report: GradientReport, *, raise_exception: bool = True, **toleranc
     return bool(report)
 
 
-def unsupported(engine: str, why: str, raised: BaseException | None = None) -> GradientReport:
-    """Return the report on a function that cannot be checked."""
-    return unchecked(engine, "inconclusive", why, "unsupported", raised)
-
-
 def unchecked(
-    engine: str, outcome: Outcome, message: str, cause: str = "", raised: BaseException | None = None
+    engine: str,
+    why: str,
+    raised: BaseException | None = None,
+    cause: str = "unsupported",
+    outcome: Outcome = "inconclusive",
 ) -> GradientReport:
-    """Return the report on a function of which no gradient was judged."""
-    return GradientReport(engine, outcome, "none", 0, 0, cause=cause, raised=raised, explanation=Explanation(message))
+    """Return the report on a function of which no gradient was judged, by default since it cannot be checked."""
+    return GradientReport(engine, outcome, "none", 0, 0, cause=cause, raised=raised, explanation=Explanation(why))
 
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:

@@ -145,9 +145,8 @@ def subsets(plain: PlainCall, table: Table) -> Iterator[Variant]:
         yield Variant(where=where, constants=dict.fromkeys(constants, table.constant), group=SUBSETS)
 
 
-def one_passed_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
+def one_passed_twice(plain: PlainCall, _: Table) -> Iterator[Variant]:
     """Yield calls in which one tensor is given for two inputs."""
-    del table
     subject = plain.subject
     own = range(0 if subject.copied else sum(p < len(subject.arguments_tree.leaves) for p in subject.positions))
     alike = [
@@ -172,9 +171,8 @@ def one_passed_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
         )
 
 
-def unused_outputs(plain: PlainCall, table: Table) -> Iterator[Variant]:
+def unused_outputs(plain: PlainCall, _: Table) -> Iterator[Variant]:
     """Yield calls in which one of several outputs is not used, so that its cotangent is undefined."""
-    del table
     for n, k in enumerate(plain.seeded[:OWN_SEEDS] if len(plain.seeded) > 1 else ()):
         seeds = [np.zeros_like(seed) if j == k and seed is not None else seed for j, seed in enumerate(plain.seeds)]
         before = f"outputs = [*outputs]\noutputs[{n}] = torch._C._functions.UndefinedGrad()(outputs[{n}])\n"

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking.check import STRETCH, Fault, GradientCheck
-from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.check import STRETCH, GradientCheck
+from refgrad.checking.libraries import SubjectError, WrongError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, furthest_of, half_digits, near
 from refgrad.checking.messages import context_program, present_seeds
 from refgrad.checking.modes import first_line, only_checked
-from refgrad.checking.subject import Seeds, SideEffectError, same_bits
+from refgrad.checking.subject import Seeds, same_bits
 from refgrad.native.observation import Raised
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.claim import DifferencesJudge
@@ -180,7 +180,7 @@ class PlainCall:
         try:
             pullback = self.check.pullback if point is None else self.subject.at(point).pullback(point)
             gradients = self.check.gradients(pullback, variant.seeds or self.seeds)
-        except (SubjectError, SideEffectError, UnsupportedError, Fault):
+        except SubjectError:
             return None
         finite = all(np.isfinite(array).all() for array in (*pullback.outputs, *gradients))
         largest = STRETCH * max(*map(_largest, self.gradients), 1.0)
@@ -277,8 +277,8 @@ class PlainCall:
             self.compare(variant)
         except (Mismatch, Refused, SubjectError) as error:
             if _is_lost(error):
-                backward, text = isinstance(error, Mismatch), str(error.__cause__)
-                raise SubjectError(f"the device failed when {variant.where}: {text}", backward=backward) from error
+                kind = WrongError if isinstance(error, Mismatch) else SubjectError
+                raise kind(f"the device failed when {variant.where}: {error.__cause__}") from error
             if isinstance(error, SubjectError):
                 raise
             outcome = error
