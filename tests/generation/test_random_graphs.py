@@ -10,6 +10,7 @@ from refgrad.interpreter import float64_values
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import scenarios
+from tests.effort import each
 from tests.generation.scenario_audit import complaints
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -81,7 +82,7 @@ def test_a_seed_makes_the_same_scenario_every_time() -> None:
     assert len({random_scenario(seed).id for seed in range(200)}) == 200
 
 
-@pytest.mark.parametrize("name", operator_table())
+@each("name", operator_table())
 def test_a_profile_of_one_operator_makes_scenarios_of_it(name: str) -> None:
     profile = Profile(operators=frozenset({name}), length=(1, 3))
     for seed in range(5):

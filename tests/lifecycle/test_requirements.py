@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 
 from refgrad.lifecycle import Fails, predict, required_features
 from refgrad.lifecycle.requirements import NEEDED_BY
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import lifecycles
+from tests.effort import each
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
 V = "v = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\n"
@@ -16,7 +16,7 @@ C = "c = leaf float64[] {0x1p+1}\n"
 SQUARE = f"{X}l = multiply x x\nh = grad l x\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "features"),
     [
         (f"{X}backward x", set()),

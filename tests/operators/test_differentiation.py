@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from refgrad.operators import Formula
 from refgrad.operators.differentiation import differentiate, differentiate_along, value_and_partials
+from tests.effort import each
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.symbolic_derivative import derivative
 
@@ -93,7 +94,7 @@ def test_the_speed_along_a_line_is_the_sum_of_the_partials(source: str, x: Any, 
         assert agree(speed, slope * by_x + 2 * by_y)
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "expected"),
     [
         ("3", (3, 0, 0)),

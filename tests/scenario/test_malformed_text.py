@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.scenario import Scenario, ScenarioError, parse
+from tests.effort import each
 from tests.scenario.arbitrary_scenarios import scenarios
 
 X = "x = leaf float64[2] {1 2} requires_grad\n"
@@ -91,7 +92,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize(("line", "message"), MALFORMED.items())
+@each(("line", "message"), MALFORMED.items())
 def test_a_malformed_line_is_named_with_the_rule_that_it_breaks(line: str, message: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         parse(X + line)

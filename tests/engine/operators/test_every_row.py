@@ -13,6 +13,7 @@ import refgrad.engine as torch
 from refgrad.engine import Tensor
 from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Operator, operator_table
+from tests.effort import each
 from tests.operators.example_attributes import example_attributes
 
 TABLE = operator_table()
@@ -159,7 +160,7 @@ def test_a_structural_row_is_right_to_second_order(
         assert_two_orders(lambda *inputs: function(*inputs, **attributes), points, random)
 
 
-@pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
+@each("row", ELEMENTWISE)
 def test_float32_goes_in_and_comes_out(row: Operator) -> None:
     random = np.random.default_rng(0)
     leaves = [
@@ -174,7 +175,7 @@ def test_float32_goes_in_and_comes_out(row: Operator) -> None:
     assert [leaf.grad.dtype for leaf in leaves] == [torch.float32] * len(leaves)
 
 
-@pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
+@each("row", ELEMENTWISE)
 def test_the_engine_answers_at_an_edge_what_the_row_says(row: Operator) -> None:
     for edge in row.edges:
         for example in edge.examples:

@@ -15,6 +15,7 @@ from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import scenarios
+from tests.effort import each
 
 Function = Callable[..., Any]
 
@@ -274,7 +275,7 @@ REFUSED: Sequence[tuple[Function, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "message"), REFUSED, ids=[str(i) for i in range(len(REFUSED))])
+@each(("function", "message"), REFUSED)
 def test_what_would_not_hold_for_other_values_is_refused(function: Function, message: str) -> None:
     point = torch.tensor([1.5]) if function is not _indexes else torch.tensor([1.5, 2.0])
     with pytest.raises(RuntimeError, match=message):

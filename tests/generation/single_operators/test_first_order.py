@@ -14,7 +14,7 @@ from refgrad.generation import GenerationError, Profile, edge_scenario, operator
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
-from tests.effort import seeds
+from tests.effort import each, seeds
 from tests.generation.scenario_audit import complaints, entries_on_edges
 
 OPERATORS = tuple(operator_table())
@@ -58,7 +58,7 @@ def _alike(x: str = "", y: str = "") -> bool:
     return "..." in x + y or len(x.split()) == len(y.split())
 
 
-@pytest.mark.parametrize("name", WITH_EDGES)
+@each("name", WITH_EDGES)
 def test_every_example_of_an_edge_is_tried(name: str) -> None:
     row = operator_table()[name]
     examples = [example for edge in row.edges for example in edge.examples]
@@ -78,7 +78,7 @@ def missed(wanted: Iterable[object], seen: Iterable[Iterable[object]]) -> set[ob
     return left
 
 
-@pytest.mark.parametrize("name", [n for n in OPERATORS if not operator_table()[n].shapes and n not in VECTORS_ALONE])
+@each("name", [n for n in OPERATORS if not operator_table()[n].shapes and n not in VECTORS_ALONE])
 def test_shapes_are_adversarial(name: str) -> None:
     leaves = (leaf for seed in SEEDS for leaf in operator_scenario(seed, name).leaves)
     assert any(are_adversarial(shapes) for shapes in so_far(leaf.value.shape for leaf in leaves))
@@ -109,13 +109,13 @@ def test_vectors_have_many_lengths_together(name: str) -> None:
     assert any(len(set(shapes) - {(0,), (1,)}) > 1 for shapes in drawn)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if operator_table()[name].shapes])
+@each("name", [name for name in OPERATORS if operator_table()[name].shapes])
 def test_a_pattern_is_met_by_several_shapes(name: str) -> None:
     drawn = (tuple(leaf.value.shape for leaf in _operands(operator_scenario(seed, name))) for seed in SEEDS)
     assert any(len(kinds) >= 3 for kinds in so_far(drawn))
 
 
-@pytest.mark.parametrize("name", [n for n, row in operator_table().items() if len(row.differentiable_arguments) > 1])
+@each("name", [n for n, row in operator_table().items() if len(row.differentiable_arguments) > 1])
 def test_an_operand_is_constant_on_either_side_or_twice_the_same(name: str) -> None:
     scenarios = (operator_scenario(seed, name) for seed in range(5000))
     pairs = ([leaf for leaf in _operands(s) if leaf.value.dtype != "bool"][-2:] for s in scenarios)

@@ -14,6 +14,7 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
 from refgrad.operators.composites.windows import Sliding
+from tests.effort import each
 
 WINDOWS = [name for name, row in operator_table().items() if row.family == "windows"]
 
@@ -39,8 +40,8 @@ def test_ties_in_a_window_leave_a_choice(name: str, seed: int) -> None:
     assert not examine(edge_scenario(seed, name), start(find_adapter("refgrad"))).failed
 
 
-@pytest.mark.parametrize("mode", ["full", "same", "valid"])
-@pytest.mark.parametrize("lengths", [(1, 1), (2, 3), (4, 3), (5, 2), (3, 3)])
+@each("mode", ["full", "same", "valid"])
+@each("lengths", [(1, 1), (2, 3), (4, 3), (5, 2), (3, 3)])
 def test_a_convolution_of_vectors_is_that_of_numpy(mode: Any, lengths: tuple[int, int]) -> None:
     x, y = (np.arange(1.0, length + 1) ** 2 for length in lengths)
     np.testing.assert_array_equal(forward("convolve", x, y, mode=mode), np.convolve(x, y, mode))

@@ -26,7 +26,7 @@ from refgrad.oracles import CertifiedOracle, limits_met, violation
 from refgrad.oracles.certified.arithmetic import Arithmetic
 from refgrad.oracles.certified.ball_trace import BallTrace
 from refgrad.scenario import Apply, Backward, Constant, Leaf, Read, Scenario, parse
-from tests.effort import seeds
+from tests.effort import each, seeds
 
 REFERENCE = start(find_adapter("refgrad"))
 Gradients = Mapping[str, Any]
@@ -100,13 +100,13 @@ ILLEGAL: list[tuple[str, Gradients]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "gradients"), LEGAL, ids=str)
+@each(("text", "gradients"), LEGAL)
 def test_a_legal_choice_is_a_convention_or_passes(text: str, gradients: Gradients) -> None:
     found = finding(text, gradients)
     assert found.outcome in {"convention", "passed"}, found.message
 
 
-@pytest.mark.parametrize(("text", "gradients"), ILLEGAL, ids=str)
+@each(("text", "gradients"), ILLEGAL)
 def test_what_is_no_legal_choice_is_wrong(text: str, gradients: Gradients) -> None:
     assert finding(text, gradients).outcome == "wrong"
 
@@ -227,7 +227,7 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "edge", "example"), LIMITS, ids=lambda value: str(value)[:40])
+@each(("name", "edge", "example"), LIMITS)
 def test_at_a_limit_the_truth_is_what_the_row_states(name: str, edge: Any, example: Mapping[str, float]) -> None:
     scenario = limit_scenario(name, example)
     assert limits_met(scenario) == (edge,)

@@ -7,6 +7,7 @@ from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Constant, Scenario, parse
+from tests.effort import each
 from tests.generation.scenario_audit import has_stress_values
 from tests.oracles.cross_checks.complex_step import ComplexStepRefusedError, Slopes, complex_step, obstacle
 from tests.oracles.cross_checks.page import scenario_of
@@ -44,7 +45,7 @@ def test_what_is_not_analytic_follows_from_the_rows() -> None:
     assert not any(obstacle(operator_table()[name]) for name in ("add", "power", "sinc", "sigmoid", "where", "matmul"))
 
 
-@pytest.mark.parametrize("name", sorted(ANALYTIC))
+@each("name", sorted(ANALYTIC))
 def test_every_analytic_operator_agrees_with_the_certified_oracle(name: str) -> None:
     for seed in range(6):
         assert_close(operator_scenario(seed, name, Profile(max_backwards=1)))
