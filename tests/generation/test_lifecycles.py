@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from refgrad.generation import find_counterexample, lifecycle_profile, lifecycle_scenario
 from refgrad.generation.simplifications import consistent
@@ -84,7 +84,6 @@ def test_a_seed_makes_the_same_lifecycle_again() -> None:
     assert lifecycle_scenario(7) == lifecycle_scenario(7)
 
 
-@settings(max_examples=50)
 @given(lifecycles())
 def test_lifecycles_can_be_drawn(scenario: Scenario) -> None:
     assert parse(scenario.text) == scenario

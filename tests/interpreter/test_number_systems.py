@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario
@@ -68,7 +68,6 @@ def fraction_array(
     return result.reshape(array.shape)
 
 
-@settings(max_examples=150)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 4), st.data())
 def test_any_leaves_may_vary_over_any_number_of_points(name: str, seed: int, points: int, data: st.DataObject) -> None:
     """A batch equals the loop over its points, for leaves that vary beside leaves that do not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from refgrad.lifecycle import Fails, predict, required_features
 from refgrad.lifecycle.requirements import NEEDED_BY
@@ -47,7 +47,6 @@ def test_a_recorded_gradient_needs_an_engine_that_differentiates_twice() -> None
     assert required_features(seeded) == {"double_backward", "seed", "arrays"}
 
 
-@settings(max_examples=50)
 @given(lifecycles())
 def test_a_feature_is_needed_if_and_only_if_something_asks_for_it(scenario: Scenario) -> None:
     features = required_features(scenario)
