@@ -17,8 +17,9 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.scenario import DeleteName, EnterMode, Hook, LeaveMode, RequireGrad, RetainGrad, Scenario, Write, parse
 from refgrad.strategies import lifecycles
+from tests.effort import seeds
 
-FEW, MANY = 500, 20_000
+FEW, MANY = len(seeds(1000)), 20_000
 
 FAULTS = {
     "no_grad": "torch.enable_grad()",

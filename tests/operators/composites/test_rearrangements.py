@@ -34,7 +34,7 @@ def apply(name: str, *arrays: Array, **attributes: Any) -> Array:
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in NOT_IN_PYTORCH])
+@each("name", [name for name in ROWS if name not in NOT_IN_PYTORCH])
 @pytest.mark.engines
 def test_the_value_is_pytorchs(name: str) -> None:
     pytest.importorskip("torch", reason="needs refgrad[torch]")

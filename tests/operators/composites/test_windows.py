@@ -25,8 +25,8 @@ def forward(name: str, *arrays: Any, **attributes: Any) -> Any:
     return numpy_forward(row)(*(np.array(array, dtype=float) for array in arrays), **row.bind(attributes))
 
 
-@pytest.mark.parametrize("name", [name for name in WINDOWS if name != "convolve"])
-@pytest.mark.parametrize("seed", range(8))
+@each("name", [name for name in WINDOWS if name != "convolve"])
+@each("seed", range(8))
 @pytest.mark.engines
 def test_a_window_is_that_of_pytorch(name: str, seed: int) -> None:
     pytest.importorskip("torch", reason="needs refgrad[torch]")

@@ -75,7 +75,7 @@ def test_a_right_gradient_is_right(name: str, *, single: bool, summed: bool) -> 
 
 @both_ends
 @both_sizes
-@pytest.mark.parametrize("error", [1e-6, 1e-3, 0.05])
+@pytest.mark.parametrize("error", [1e-6, 0.05])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_wrong_gradient_is_wrong(name: str, error: float, *, single: bool, summed: bool) -> None:
     assert outcome(name, single=single, summed=summed, error=error) == "wrong"
