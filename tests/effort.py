@@ -30,7 +30,7 @@ def sampled(cases: Iterable[Any], step: int) -> list[Any]:
 def each(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test on each case, as `pytest.mark.parametrize` does, but as one test that reports every failing case.
 
-    pytest takes some 5 ms for a test: more than a case that is a microsecond's work.
+    Use it for cases that take less time than pytest and pytest-xdist need for a test of its own.
     """
     named = [dict(zip(names, case, strict=True)) if isinstance(names, tuple) else {names: case} for case in cases]
     assert named
