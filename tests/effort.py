@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -23,3 +25,33 @@ def seeds(count: int) -> range:
 def sampled(cases: Iterable[Any], step: int) -> list[Any]:
     """Return all cases as parameters, of which the loop runs every so many-th, and CI the others by ``-m whole``."""
     return [case if n % step == 0 else pytest.param(case, marks=pytest.mark.whole) for n, case in enumerate(cases)]
+
+
+def each(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test on each case, as `pytest.mark.parametrize` does, but as one test that reports every failing case.
+
+    Use it for cases that take less time than pytest and pytest-xdist need for a test of its own.
+    """
+    named = [dict(zip(names, case, strict=True)) if isinstance(names, tuple) else {names: case} for case in cases]
+    assert named
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def run(**fixtures: Any) -> None:
+            failures = []
+            for case in named:
+                try:
+                    test(**case, **fixtures)
+                except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001 (all failing cases are shown)
+                    failure.add_note(
+                        f"in the case {', '.join(f'{name}={value!r:.200}' for name, value in case.items())}"
+                    )
+                    failures.append(failure)
+            if failures:
+                raise BaseExceptionGroup(f"{len(failures)} of {len(named)} cases fail", failures)
+
+        parameters = [p for p in signature(test).parameters.values() if p.name not in named[0]]
+        run.__signature__ = signature(test).replace(parameters=parameters)  # type: ignore[attr-defined]
+        return run
+
+    return decorate

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import refgrad
+from tests.effort import each
 from tests.repository.sources import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "python.md"
 BLOCKS = re.findall(r"```(python|text)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("name", refgrad.__all__)
+@each("name", refgrad.__all__)
 def test_a_public_name_is_there_and_listed(name: str) -> None:
     assert getattr(refgrad, name) is not None
     assert name in dir(refgrad)
@@ -45,6 +46,6 @@ def test_the_examples_of_the_page_print_what_it_shows(
             assert capsys.readouterr().out == text
 
 
-@pytest.mark.parametrize("name", refgrad.__all__)
+@each("name", refgrad.__all__)
 def test_a_public_name_has_an_example(name: str) -> None:
     assert any(f"refgrad.{name}" in text for kind, text in BLOCKS if kind == "python")

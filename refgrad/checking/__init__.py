@@ -14,11 +14,18 @@ from refgrad.checking.check import GradientCheck, Method
 from refgrad.checking.contexts import Contexts, contexts_of, report_in_contexts
 from refgrad.checking.deadline import Deadline
 from refgrad.checking.explanation import Search, is_strategy
-from refgrad.checking.libraries import SubjectError, UnsupportedError, library_of
+from refgrad.checking.libraries import SubjectError, UnsupportedError, WrongError, library_of
 from refgrad.checking.libraries.trees import Array, tree_of
 from refgrad.checking.modes import batched_report, first_line, forward_report, higher_orders, of_equation
-from refgrad.checking.report import CAUSES, OUT_OF_TIME, GradientError, GradientReport, InconclusiveError, unsupported
-from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, SideEffectError, quiet
+from refgrad.checking.report import (
+    CAUSES,
+    OUT_OF_TIME,
+    GradientError,
+    GradientReport,
+    InconclusiveError,
+    unchecked,
+)
+from refgrad.checking.subject import CheckedFunction, Gradients, Pullback, Seeds, quiet
 from refgrad.checking.tracing.inner_edges import Watched, watched
 from refgrad.native.adapter import FunctionalAdapter, find_adapter
 from refgrad.native.engine import Engine, start
@@ -82,9 +89,10 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     the gradient (or a tuple). In 16 bits all entries are also compared at once, with sums in the dtype ``accumulate``.
     ``equation`` is a function of outputs and inputs that is zero at the solution; its derivative is accepted, too.
 
-    Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False;
-    the report has the same message. Raises :class:`InconclusiveError` if the check is inconclusive, unless ``strict``
-    is False or ``allow`` contains the report's ``cause``, and AdapterError or EngineStartError without the engine.
+    Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False:
+    then the report finds the same message when it is read first. Raises :class:`InconclusiveError` if the check is
+    inconclusive, unless ``strict`` is False or ``allow`` contains the report's ``cause``, and AdapterError or
+    EngineStartError without the engine.
     """
     if unknown := set(allow) - CAUSES:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
@@ -96,9 +104,11 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     check = partial(_report, started, function, options, deadline)
     watch = partial(_watched, started, function, deadline)
     report = Search(check, watch, deadline).run(inputs, seed) if is_strategy(inputs) else check(inputs)
-    report = report.explained().allowing(allow)
+    report = report.allowing(allow)
     if raise_exception and not report and (strict or report.outcome == "wrong"):
         raise GradientError.of(report)
+    if report.outcome == "wrong":
+        deadline.pause()
     return report
 
 
@@ -149,17 +159,12 @@ def _report(
             slow = options.reference and CheckedFunction(engine, options.reference, arguments, None, deadline)
             with subject.random_state.kept():
                 report = _checked(subject, options, slow)
-    except SideEffectError as error:
-        return GradientReport(name, "wrong", "none", 0, 0, message=str(error))
     except SubjectError as error:
-        raised = error.__cause__
-        return GradientReport(name, error.outcome, "none", 0, 0, message=str(error), cause=error.cause, raised=raised)
-    except UnsupportedError as error:
-        return unsupported(name, str(error), error.__cause__)
+        return unchecked(name, str(error), error.__cause__, error.cause, error.outcome)
     except OutOfTime:
-        return GradientReport(name, "inconclusive", "none", 0, 0, message=OUT_OF_TIME, cause="time")
+        return unchecked(name, OUT_OF_TIME, cause="time")
     except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
-        return unsupported(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
+        return unchecked(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
     return report
 
 
@@ -200,7 +205,7 @@ class SuppliedPullback(Pullback):
         if len(gradients) == len(self.arguments):
             return [gradients[i] for i in self.subject.positions]
         if len(gradients) != count:
-            raise SubjectError(f"the gradient has {len(gradients)} parts, but there are {count} inputs", backward=True)
+            raise WrongError(f"the gradient has {len(gradients)} parts, but there are {count} inputs")
         return gradients
 
 

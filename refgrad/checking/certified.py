@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, near
-from refgrad.checking.subject import CheckedFunction, Seeds, SideEffectError
+from refgrad.checking.subject import CheckedFunction, Seeds
 from refgrad.checking.tracing import NEARBY, Trace
 from refgrad.oracles import Discrepancy, Judgement, judge, screening
 from refgrad.oracles.judgement import ALLOWANCE
@@ -201,7 +201,7 @@ class UserFunction:
         point = split(entries, self.subject.point)
         try:
             gradients = self.subject.pullback(point).gradients(seeds)
-        except (SubjectError, SideEffectError, UnsupportedError):
+        except SubjectError:
             return None
         return flattened([np.zeros(p.shape) if g is None else g for g, p in zip(gradients, point, strict=True)])
 
@@ -210,7 +210,7 @@ class UserFunction:
         subject = self.subject.at(split(entries, self.subject.point))
         try:
             return UserFunction(subject, subject.pullback(subject.point).outputs, self.precision)
-        except (SubjectError, SideEffectError, UnsupportedError):
+        except SubjectError:
             return None
 
 

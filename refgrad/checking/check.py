@@ -12,8 +12,9 @@ import numpy as np
 
 from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction, undecided
+from refgrad.checking.libraries import WrongError
 from refgrad.checking.libraries.trees import CANCELLED, NEARBY_TOLERANCE, Array, Arrays, furthest, near
-from refgrad.checking.report import OUT_OF_TIME, GradientReport
+from refgrad.checking.report import OUT_OF_TIME, Explanation, GradientReport
 from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.oracles import Discrepancy
@@ -47,19 +48,12 @@ REPEATABLE = 2.0**-40
 """Largest relative difference between two backward calls: threads may add in another order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault(Exception):  # noqa: N818 (an internal signal)
-    """A fault other than a wrong number."""
-
-    message: str
+class GradientFaultError(WrongError):
+    """A fault of a gradient other than a wrong number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Failing:
-    """A wrong entry, and the seeds under which it is wrong."""
-
-    seeds: Seeds
-    discrepancy: Discrepancy
+Failing: TypeAlias = tuple[Seeds, Discrepancy]
+"""A wrong entry after the seeds under which it is wrong."""
 
 
 @dataclass(eq=False)
@@ -222,8 +216,8 @@ class GradientCheck:
             return self.report("inconclusive", message=text, cause="domain")
         try:
             discrepancies = self.check_seeds()
-        except Fault as fault:
-            return self.report("wrong", message=fault.message)
+        except GradientFaultError as fault:
+            return self.report("wrong", message=str(fault))
         compared = None if failing(discrepancies) or not self.seeds else self.comparison()
         return self.concluded(discrepancies) if compared is None else compared
 
@@ -246,7 +240,7 @@ class GradientCheck:
         """Return the report on the discrepancies, or the first that fails."""
         wrong = [(seeds, d) for seeds, d in discrepancies if d.failing and d.relative_error > self.tolerance]
         if wrong:
-            return Failing(*wrong[0])
+            return wrong[0]
         open_questions = tuple({(d.input, d.entry): d for _, d in discrepancies}.values())
         unknown = [d for d in open_questions if d.severity == "inconclusive"]
         if unknown:
@@ -326,7 +320,8 @@ class GradientCheck:
         """Raise a fault if a backward gave another gradient the second time."""
         for name, a, b in zip(self.subject.names, gradients, again, strict=True):
             if not alike(a, b):
-                raise Fault(f"the gradient of input {name} differs between two backward calls with the same seed")
+                what = "differs between two backward calls with the same seed"
+                raise GradientFaultError(f"the gradient of input {name} {what}")
 
     def fresh(self, seeds: Seeds) -> list[Array]:
         """Return the gradients of a new run, as some functions keep state of the last run, or of one without state."""
@@ -349,18 +344,19 @@ class GradientCheck:
         ]
 
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
-        """Return the gradients, zeros for absent ones. Raises Fault if a shape or dtype is not that of the input."""
+        """Return the gradients, zeros for absent ones. Refuse other shapes and dtypes than the inputs'."""
         subject, result = self.subject, []
         for name, observed, primal in zip(subject.names, pullback.gradients(seeds), subject.point, strict=True):
             gradient = np.zeros(primal.shape, primal.dtype) if observed is None else observed
             for what in ("shape", "dtype"):
                 actual, expected = getattr(gradient, what), getattr(primal, what)
                 if actual != expected:
-                    raise Fault(f"the gradient of input {name} has the {what} {actual}, but the input has {expected}")
+                    has = f"the {what} {actual}, but the input has {expected}"
+                    raise GradientFaultError(f"the gradient of input {name} has {has}")
             result.append(gradient)
         return result
 
-    def report(self, outcome: Any, **fields: Any) -> GradientReport:
+    def report(self, outcome: Any, message: str = "", **fields: Any) -> GradientReport:
         """Return a report with the facts of the whole check."""
         truth, entries = self.judge, sum(array.size for array in self.subject.point)
         method: Any = truth.method
@@ -375,6 +371,7 @@ class GradientCheck:
             chance_to_miss=CHANCE_TO_MISS if method == "directions" else 0.0,
             detectable=self.detectable,
             looked_at=len(truth.looked_at) if isinstance(truth, DifferencesJudge) and truth.open else entries,
+            explanation=Explanation(message),
             **fields,
         )
 

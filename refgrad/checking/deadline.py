@@ -23,21 +23,34 @@ class Deadline:
 
     def start(self, seconds: float) -> None:
         """Start again."""
-        self.seconds, self.began = seconds, self.read()
+        self.seconds, self.began, self.paused = seconds, self.read(), False
+
+    def pause(self) -> None:
+        """Stop until :meth:`resume` is called."""
+        self.seconds, self.paused = self.seconds - self.used(), True
+
+    def resume(self) -> None:
+        """Go on with the time that was left."""
+        if self.paused:
+            self.start(self.seconds)
 
     def read(self) -> tuple[float, float, float]:
         """Return the seconds of the wall clock, of this thread's waiting for a processor, and of compilation."""
         return monotonic(), processor_time("thread-self")[1], self.compiled()
 
     def is_over(self) -> bool:
-        """Return True if the time is used up.
+        """Return True if the time is used up."""
+        if monotonic() - self.began[0] <= max(self.seconds, 0.0):
+            return self.seconds < 0
+        return self.used() > self.seconds
+
+    def used(self) -> float:
+        """Return the seconds since the start.
 
         The share of compilation in the time of the processor is assumed to be that in the time of the wall clock.
         """
-        if monotonic() - self.began[0] <= max(self.seconds, 0.0):
-            return self.seconds < 0
         wall, waited, compiled = (now - then for now, then in zip(self.read(), self.began, strict=True))
-        return (wall - waited) * (1 - compiled / wall) > self.seconds
+        return (wall - waited) * (1 - compiled / wall) if wall else 0.0
 
     def refuse(self) -> None:
         """Raise OutOfTime if the time is used up."""

@@ -10,7 +10,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -18,14 +19,14 @@ import numpy as np
 
 from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
-from refgrad.checking.check import Failing, Fault, GradientCheck, Judge
+from refgrad.checking.check import GradientCheck, Judge, alike
 from refgrad.checking.deadline import Deadline
-from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries import SubjectError
 from refgrad.checking.libraries.trees import Array, Arrays, furthest_of, half_digits
 from refgrad.checking.messages import PRINTED_ENTRIES, is_printed, wrong_entry
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.checking.report import Explanation, GradientReport
-from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, quiet
+from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, quiet
 from refgrad.checking.tracing import Untraceable, trace
 from refgrad.checking.tracing.inner_edges import InnerEdge, Watched
 from refgrad.oracles import Discrepancy
@@ -51,7 +52,7 @@ IGNORED = {
 }
 """Hints about a gradient that is multiplied by a power of the factor of the seeds other than 1."""
 
-UNDEFINED = (SubjectError, SideEffectError, UnsupportedError, Untraceable, Fault)
+UNDEFINED = (SubjectError, Untraceable)
 """Exceptions of a function that is not defined at another point."""
 
 
@@ -160,43 +161,53 @@ def report(check: GradientCheck) -> GradientReport:
     result = check.run()
     if isinstance(result, GradientReport):
         return result
-    return replace(check.report("wrong"), explain=lambda: explanation(check, result))
+    return replace(check.report("wrong"), explanation=cache(lambda: explanation(check, *result)))
 
 
-def explanation(check: GradientCheck, failing: Failing) -> Explanation:
+def explanation(check: GradientCheck, seeds: Seeds, wrong: Discrepancy) -> Explanation:
     """Return the message about a wrong entry and the entry, as far as there is time to find them.
 
     If the function does not run as it did during the check, they are those of the check itself.
     """
-    with quiet(), check.subject.random_state.kept():
-        try:
-            return Explainer(check).explain(failing.seeds, failing.discrepancy)
-        except Exception:  # noqa: BLE001 (the function may raise anything now)
-            wrong = failing.discrepancy
-            return wrong_entry(check.subject, wrong, failing.seeds, check.subject.point, check.judge.method), wrong
+    subject = check.subject
+    subject.deadline.resume()
+    with quiet(), subject.random_state.kept():
+        with suppress(Exception):  # the function may raise anything now
+            return Explainer(check).explain(seeds, wrong)
+        return Explanation(wrong_entry(subject, wrong, seeds, subject.point, check.judge.method), wrong)
 
 
+@dataclass(frozen=True, slots=True)
 class Explainer:
     """Runs the function of a check again until its wrong entry is explained."""
 
-    def __init__(self, check: GradientCheck) -> None:
-        """Explain the result of a check."""
-        self.check = check
+    check: GradientCheck
 
     def explain(self, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
         """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
-        point, missing, hint = self.check.subject.point, False, ""
+        check = self.check
+        point, missing, hint = check.subject.point, False, ""
         with suppress(OutOfTime):
+            self.refuse_change(seeds, discrepancy)
             if discrepancy.entry is None:
                 discrepancy = self.failing(seeds, discrepancy) or discrepancy
             hint = self.ignored_cotangent(seeds) or self.pattern(seeds)
             seeds, discrepancy = self.narrowed(seeds, discrepancy)
             point, discrepancy = self.simplified(seeds, discrepancy)
             discrepancy, missing = self.run_again(point, seeds, discrepancy)
-        method = self.check.judge.method
-        return wrong_entry(
-            self.check.subject, discrepancy, seeds, point, method, hint=hint, missing=missing
-        ), discrepancy
+        message = wrong_entry(check.subject, discrepancy, seeds, point, check.judge.method, hint=hint, missing=missing)
+        return Explanation(message, discrepancy)
+
+    def refuse_change(self, seeds: Seeds, discrepancy: Discrepancy) -> None:
+        """Raise SubjectError if the outputs or the wrong entry are not those of the check any more."""
+        check, entry = self.check, discrepancy.entry
+        run = check.subject.pullback(check.subject.point)
+        same = check.changed(run.outputs) is None
+        if same and entry is not None:
+            gradient = check.gradients(run, seeds)[check.subject.positions.index(discrepancy.input)]
+            same = alike(np.asarray(gradient[entry]), np.asarray(discrepancy.observed))
+        if not same:
+            raise SubjectError("the function is not that of the check any more")
 
     def pattern(self, seeds: Seeds) -> str:
         """Return the pattern of all entries together, if it is the same at another point."""

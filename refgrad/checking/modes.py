@@ -10,10 +10,10 @@ import numpy as np
 
 from refgrad.checking import explanation
 from refgrad.checking.check import SEED_WIDTH, GradientCheck
-from refgrad.checking.libraries import SubjectError, UnsupportedError
+from refgrad.checking.libraries import SubjectError, UnsupportedError, WrongError
 from refgrad.checking.libraries.trees import Array, Arrays, half_digits
-from refgrad.checking.report import GradientReport, unsupported
-from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, SideEffectError, refuse_other_value
+from refgrad.checking.report import Explanation, GradientReport, unchecked
+from refgrad.checking.subject import CheckedFunction, Pullback, Seeds, refuse_other_value
 from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.oracles.screening import random_signed
 from refgrad.oracles.slopes.directions import flattened
@@ -40,7 +40,7 @@ def higher_orders(check: GradientCheck, report: GradientReport, order: int) -> G
             if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
                 raise
             why = f"the gradient cannot be differentiated: {error}"
-            report = unsupported(subject.engine.adapter.name, why, error.__cause__)
+            report = unchecked(subject.engine.adapter.name, why, error.__cause__)
         if report.outcome != "right":
             return report.introduced(f"in the gradient of order {each} as a function of inputs and cotangents, ")
     return report
@@ -128,10 +128,10 @@ def forward_report(subject: CheckedFunction, choices: np.random.Generator, repor
     try:
         pullback = subject.pullback(subject.point)
         tangents = _tangents(pullback, directions)
-    except SideEffectError:
+    except WrongError:
         raise
     except Exception as error:  # noqa: BLE001 (rules of users and of engines may raise anything)
-        return unsupported(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", error)
+        return unchecked(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", error)
     for k, tangent in tangents.items():
         for _ in range(SEEDS):
             seed = random_signed(pullback.outputs[k].shape, choices, SEED_WIDTH)
@@ -144,7 +144,7 @@ def forward_report(subject: CheckedFunction, choices: np.random.Generator, repor
                     f"forward mode is wrong: output {k}, weighted by a seed, changes by {forward:.10g} along a "
                     f"direction, where backward, which is right, says {backward:.10g}"
                 )
-                return replace(report, outcome="wrong", message=message)
+                return replace(report, outcome="wrong", explanation=Explanation(message))
     return report
 
 
@@ -176,13 +176,13 @@ def batched_report(subject: CheckedFunction, choices: np.random.Generator, repor
         batched = [None if each is None else library.read_gradient(each) for each in read]
     except Exception as error:  # noqa: BLE001 (as above)
         message = f"batched gradients raised {type(error).__name__}: {first_line(error)}"
-        return unsupported(subject.engine.adapter.name, message, error)
+        return unchecked(subject.engine.adapter.name, message, error)
     for row in range(BATCH):
         gradients = pullback.gradients(_seeds(pullback, {k: batch[row] for k, batch in batches.items()}))
         for name, one, many in zip(subject.names, gradients, batched, strict=True):
             if not same(one, None if many is None else many[row], half_digits(pullback.precision)):
                 message = f"the gradient of input {name} is another one under a batch of cotangents"
-                return replace(report, outcome="wrong", message=message)
+                return replace(report, outcome="wrong", explanation=Explanation(message))
     return report
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,17 +31,14 @@ HOW = {
 MOST_REFUSED = 3
 """Largest number of lines about contexts that a function does not support."""
 
-Explanation = tuple[str, Discrepancy | None]
-"""The message about a wrong gradient, and the entry that it shows."""
-
 
 class GradientError(AssertionError):
     """A gradient is wrong. ``report`` has the details; the message has all that is needed to reproduce it."""
 
     def __init__(self, report: GradientReport) -> None:
-        """Store the report."""
-        super().__init__(str(report))
-        self.report = report
+        """Store the report, and find its message."""
+        self.report = report.explained()
+        super().__init__(str(self.report))
 
     @staticmethod
     def of(report: GradientReport) -> GradientError:
@@ -50,6 +48,18 @@ class GradientError(AssertionError):
 
 class InconclusiveError(GradientError):
     """A check is inconclusive, for a cause that is not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The message about a gradient, and the wrong entry that it shows."""
+
+    message: str = ""
+    discrepancy: Discrepancy | None = None
+
+    def __call__(self) -> Explanation:
+        """Return itself, as the explanation of a report that need not be found any more."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +78,12 @@ class GradientReport:
     been detected with a probability of 95 % in at most 16 bits.
 
     ``inconclusive`` holds the entries that could not be judged, and those at a kink whose value is legal; ``cause`` is
-    one of ``CAUSES``. ``message`` is the whole text about what is wrong or inconclusive, empty if the outcome says it
-    all, and ``discrepancy`` is the wrong entry that it shows. A report that is inconclusive for a cause that was
-    ``allowed`` is true, too.
+    one of ``CAUSES``. A report that is inconclusive for a cause that was ``allowed`` is true, too.
+
+    ``message`` is the whole text about what is wrong or inconclusive, empty if the outcome says it all, and
+    ``discrepancy`` is the wrong entry that it shows. Both come from the ``explanation``, which is found when it is read
+    first: the function is run again then, on copies of the inputs, for the time that was left of the budget. If its
+    outputs have changed, the text is that of the check itself. :meth:`explained` finds it at once.
 
     ``contexts`` names the contexts in which the gradient is that of the plain call. ``refused`` has a line for each
     call in a context that raised an exception since it is not supported.
@@ -79,8 +92,7 @@ class GradientReport:
 
     ``points`` is the number of inputs of a search at which the gradient was right, or that were tried until the
     smallest wrong ones were found. ``raised`` is the exception that ended the check, with its traceback: of the
-    function, of its backward, or of the check itself. ``explain`` runs the function again to find the message; it is
-    called once, before the report is returned to the user.
+    function, of its backward, or of the check itself.
     """
 
     engine: str
@@ -91,7 +103,6 @@ class GradientReport:
     reason: str = ""
     sees_from: float | None = None
     chance_to_miss: float = 0.0
-    message: str = field(default="", compare=False, repr=False)
     inconclusive: tuple[Discrepancy, ...] = ()
     cause: str = ""
     looked_at: int = 0
@@ -102,8 +113,7 @@ class GradientReport:
     contexts: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     raised: BaseException | None = field(default=None, compare=False, repr=False)
-    discrepancy: Discrepancy | None = field(default=None, compare=False, repr=False)
-    explain: Callable[[], Explanation] | None = field(default=None, compare=False, repr=False)
+    explanation: Callable[[], Explanation] = field(default=Explanation(), compare=False, repr=False)
 
     def __bool__(self) -> bool:
         """Return True if the gradient is right, or if the cause of an inconclusive check is allowed."""
@@ -114,17 +124,28 @@ class GradientReport:
         allowed = self.outcome == "inconclusive" and self.cause in causes
         return replace(self, allowed=True) if allowed else self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what pickles the explained report."""
+        explained = self.explained()
+        return GradientReport, tuple(getattr(explained, each.name) for each in fields(self))
+
+    @property
+    def message(self) -> str:
+        """The text about what is wrong or inconclusive."""
+        return self.explanation().message
+
+    @property
+    def discrepancy(self) -> Discrepancy | None:
+        """The wrong entry that the message shows."""
+        return self.explanation().discrepancy
+
     def explained(self) -> GradientReport:
-        """Return the report with its message and the wrong entry."""
-        if self.explain is None:
-            return self
-        message, discrepancy = self.explain()
-        return replace(self, message=message, discrepancy=discrepancy, explain=None)
+        """Return the report with its explanation, which does not need the function any more."""
+        return replace(self, explanation=self.explanation())
 
     def introduced(self, words: str) -> GradientReport:
-        """Return the explained report with a few words before its text."""
-        explained = self.explained()
-        return replace(explained, message=f"{words}{explained}")
+        """Return the report with a few words before its text."""
+        return replace(self, explanation=cache(lambda: Explanation(f"{words}{self}", self.discrepancy)))
 
     def __str__(self) -> str:
         """Return the message, or the outcome in a few lines."""
@@ -158,13 +179,20 @@ def answered(report: GradientReport, *, raise_exception: bool = True, **toleranc
     if raise_exception and not report:
         names = ", ".join(name for name, value in tolerances.items() if value is not None)
         unused = f"\n{names} not used: the gradient was {HOW[report.method]}, within what rounding explains"
-        raise GradientError.of(replace(report, message=f"{report}{unused}") if names else report)
+        explanation = Explanation(f"{report}{unused}", report.discrepancy)
+        raise GradientError.of(replace(report, explanation=explanation) if names else report)
     return bool(report)
 
 
-def unsupported(engine: str, why: str, raised: BaseException | None = None) -> GradientReport:
-    """Return the report on a function that cannot be checked."""
-    return GradientReport(engine, "inconclusive", "none", 0, 0, message=why, cause="unsupported", raised=raised)
+def unchecked(
+    engine: str,
+    why: str,
+    raised: BaseException | None = None,
+    cause: str = "unsupported",
+    outcome: Outcome = "inconclusive",
+) -> GradientReport:
+    """Return the report on a function of which no gradient was judged, by default since it cannot be checked."""
+    return GradientReport(engine, outcome, "none", 0, 0, cause=cause, raised=raised, explanation=Explanation(why))
 
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:

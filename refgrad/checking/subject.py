@@ -14,7 +14,7 @@ import numpy as np
 
 from refgrad.checking.deadline import Deadline
 from refgrad.checking.libraries import SubjectError, TensorLibrary, UnsupportedError, library_of
-from refgrad.checking.libraries.library import RandomState
+from refgrad.checking.libraries.library import ChangedError, RandomState, WrongError
 from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, Kind, as_real, from_real, near, tree_of
 from refgrad.native import calls
 from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
@@ -39,13 +39,6 @@ Gradients = tuple[Array | None, ...]
 
 Watching = Callable[[Sequence[Any]], AbstractContextManager[Any]]
 """Function that takes the checked inputs and returns a context in which the function under test runs."""
-
-
-class SideEffectError(Exception):
-    """The function or its backward has a forbidden side effect, which the message names.
-
-    It writes to an input or a seed, or has another value when it is differentiated.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +98,6 @@ class CheckedFunction:
         self.make_pullback = pullback or (FunctionalPullback if isinstance(engine.adapter, FunctionalAdapter) else own)
         if not self.positions:
             raise UnsupportedError("none of the inputs is an array of floating-point numbers")
-
-    def name_of(self, position: int) -> str:
-        """Return the name of an input."""
-        return self.inputs[position].name
 
     def at(self, point: Arrays) -> CheckedFunction:
         """Return the same function at another point."""
@@ -188,7 +177,7 @@ class CheckedFunction:
         if not tensors:
             raise SubjectError(f"output 0 is {_name(leaves[0]) if leaves else 'empty'}, not a tensor")
         if self.output_paths and len(tensors) != len(self.output_paths):
-            raise SubjectError("the function returns another number of tensors in another call", cause="changes")
+            raise ChangedError("the function returns another number of tensors in another call")
         self.output_paths = self.output_paths or tuple(path for _, path in tensors)
         return tuple(leaf for leaf, _ in tensors)
 
@@ -215,16 +204,8 @@ def quiet() -> Iterator[None]:
 
 
 def _read_inputs(library: TensorLibrary, tree: Any, parameters: dict[str, Any]) -> tuple[Input, ...]:
-    own = _checked(library, tree.leaves, [path[1:].replace("]", "", 1) for path in tree.paths])
-    more = (_input(library, p, f"the parameter {name!r}", checked=True) for name, p in parameters.items())
-    try:
-        return (*own, *more)
-    except NotImplementedError as error:
-        raise UnsupportedError(str(error)) from error
-
-
-def _checked(library: TensorLibrary, leaves: Sequence[Any], names: Sequence[str]) -> list[Input]:
-    """Read the leaves. Floating-point leaves are checked; if some require a gradient, only those."""
+    """Read the leaves and the parameters. Floating-point leaves are checked; if some require a gradient, only those."""
+    leaves, names = tree.leaves, [path[1:].replace("]", "", 1) for path in tree.paths]
     tensors = [library.is_tensor(leaf) for leaf in leaves]
     floats = [library.counts_floats and isinstance(leaf, float) and not any(tensors) for leaf in leaves]
     read = [
@@ -233,7 +214,12 @@ def _checked(library: TensorLibrary, leaves: Sequence[Any], names: Sequence[str]
     ]
     required = [x.checked and library.requires_grad(x.original) for x in read]
     chosen = required if any(required) else [x.checked for x in read]
-    return [x if x.checked == taken else replace(x, checked=taken) for x, taken in zip(read, chosen, strict=True)]
+    own = [x if x.checked == taken else replace(x, checked=taken) for x, taken in zip(read, chosen, strict=True)]
+    more = (_input(library, p, f"the parameter {name!r}", checked=True) for name, p in parameters.items())
+    try:
+        return (*own, *more)
+    except NotImplementedError as error:
+        raise UnsupportedError(str(error)) from error
 
 
 def _input(library: TensorLibrary, tensor: Any, name: str, *, checked: bool) -> Input:
@@ -294,7 +280,7 @@ class Pullback:
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the gradient of each checked input, None if there is none.
 
-        Raises SubjectError if the backward raises, and SideEffectError if it writes to an input or a seed.
+        Raises SubjectError if the backward raises, and WrongError if it writes to an input or a seed.
         """
         raise NotImplementedError
 
@@ -310,26 +296,26 @@ class Pullback:
         self.subject.deadline.refuse()
         try:
             yield
-        except (SubjectError, UnsupportedError):
+        except SubjectError:
             raise
         except Exception as error:
             raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
             if raised.is_unsupported or self.subject.engine.adapter.refuses(raised.text):
                 raise UnsupportedError(f"the backward from output {output} is not there: {error}") from error
-            raise SubjectError(f"the backward from output {output} raised {raised.text}", backward=True) from error
+            raise WrongError(f"the backward from output {output} raised {raised.text}") from error
 
     def refuse_writes(self, who: str) -> None:
-        """Raise SideEffectError if an input has changed."""
-        for i, leaf, array in zip(self.subject.positions, self.leaves, self.point, strict=True):
+        """Raise WrongError if an input has changed."""
+        for name, leaf, array in zip(self.subject.names, self.leaves, self.point, strict=True):
             values = self.library.values(leaf)
             if not same_bits(as_real(values) if values.dtype.kind == "c" else values, array):
-                raise SideEffectError(f"{who} writes to input {self.subject.name_of(i)}")
+                raise WrongError(f"{who} writes to input {name}")
 
     def refuse_written_seed(self, tensor: Any, seed: Array, output: int) -> None:
-        """Raise SideEffectError if a seed has changed."""
+        """Raise WrongError if a seed has changed."""
         expected = np.asarray(self.library.oriented(from_real(seed, self.kinds[output])))
         if not same_bits(expected, self.library.values(tensor)):
-            raise SideEffectError(f"the backward writes to the seed of output {output}")
+            raise WrongError(f"the backward writes to the seed of output {output}")
 
 
 class DirectPullback(Pullback):
@@ -338,7 +324,7 @@ class DirectPullback(Pullback):
     def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
         """Record the function at a point."""
         super().__init__(subject, point, watching)
-        self.returned: list[tuple[int, Any, Array]] = []
+        self.returned: list[tuple[str, Any, Array]] = []
 
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the gradients of all outputs at once."""
@@ -348,16 +334,16 @@ class DirectPullback(Pullback):
         outputs, arrays, tensors = zip(*taking_part, strict=True)
         with self.backward_from(outputs[0]):
             gradients = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
-        for i, earlier, array in self.returned:
+        for name, earlier, array in self.returned:
             if not same_bits(self.library.read_gradient(earlier), array):
-                what = f"the gradient of input {self.subject.name_of(i)} that an earlier one returned"
-                raise SideEffectError(f"the backward writes to {what}")
+                what = f"the gradient of input {name} that an earlier one returned"
+                raise WrongError(f"the backward writes to {what}")
         for k, array, tensor in zip(outputs, arrays, tensors, strict=True):
             self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the backward")
         result = tuple(None if each is None else self.library.read_gradient(each) for each in gradients)
-        triples = zip(self.subject.positions, gradients, result, strict=True)
-        self.returned = [(i, each, array) for i, each, array in triples if array is not None]
+        triples = zip(self.subject.names, gradients, result, strict=True)
+        self.returned = [(name, each, array) for name, each, array in triples if array is not None]
         return result
 
 
@@ -431,9 +417,9 @@ class FunctionalPullback(Pullback):
 
 
 def refuse_other_value(plain: Array, value: Array, output: int, precision: str) -> None:
-    """Raise SideEffectError if an output differs by more than rounding when the function is differentiated."""
+    """Raise WrongError if an output differs by more than rounding when the function is differentiated."""
     if value.shape != plain.shape or not near(plain, value, NEARBY_TOLERANCE[precision]):
-        raise SideEffectError(f"output {output} is another value when the function is differentiated")
+        raise WrongError(f"output {output} is another value when the function is differentiated")
 
 
 def same_bits(a: Array, b: Array) -> bool:

@@ -56,7 +56,7 @@ def check_function(name: str, inputs_name: str, engine: str, *, as_json: bool, *
             function = getattr(function, "apply", function)
         began = time.monotonic()
         try:
-            report = check_gradients(function, inputs, engine, raise_exception=False, **options)
+            report = check_gradients(function, inputs, engine, raise_exception=False, **options).explained()
         except ValueError as error:  # a cause, a context or a dtype that is unknown
             raise click.UsageError(str(error)) from error
         seconds = time.monotonic() - began

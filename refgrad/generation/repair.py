@@ -79,14 +79,18 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
     return Evaluated(scenario, values, recorded) if admitted else None
 
 
-def repaired(steps: Iterable[Step], kept: Kept) -> Evaluated | None:
-    """Return the scenario of these steps, or None if it cannot have the properties that must be preserved.
+def adapted(steps: Iterable[Step], kept: Kept) -> tuple[Step, ...]:
+    """Return the steps with fitting tangents, without those that nothing needs if they must be pruned."""
+    fitting = with_fitting_tangents(steps)
+    return needed(fitting, actions=True) if kept.pruned else fitting
+
+
+def repaired(chosen: tuple[Step, ...], kept: Kept) -> Evaluated | None:
+    """Return the scenario of adapted steps, or None if it cannot have the properties that must be preserved.
 
     If it must be proper and is not, seeds are cut or repeated to the shapes of their outputs, and ``retain_graph`` is
     set where a later backward traverses a graph again.
     """
-    fitting = with_fitting_tangents(steps)
-    chosen = needed(fitting, actions=True) if kept.pruned else fitting
     try:
         result = evaluated(Scenario(chosen))
         if result is not None and kept.proper and not result.proper:

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import count
 from typing import Any, Final, TypeAlias
 
-from refgrad.generation.repair import Evaluated, Kept, evaluated, repaired
+from refgrad.generation.repair import Evaluated, Kept, adapted, evaluated, repaired
 from refgrad.generation.simplifications import SIMPLIFICATIONS, Steps, complexity
 from refgrad.scenario import Backward, Grad, Hook, Scenario
 from refgrad.scenario.formats import FORMATS
@@ -103,7 +103,7 @@ def first_question(start: Evaluated) -> Question | None:
     least = None if steps == start.scenario.steps else evaluated(Scenario(steps))
     if least is None:
         return _begun(start, kept, frozenset())
-    asked = frozenset([least.scenario.text])
+    asked = frozenset([least.scenario.steps])
 
     def after(answer: bool) -> Question | None:  # noqa: FBT001 (it is the answer)
         return _begun(least, kept, asked) if answer else _begun(start, replace(kept, pruned=False), asked)
@@ -135,31 +135,33 @@ class _Stage:
         return replace(self, current=candidate, weight=weight(candidate.scenario), changed=True)
 
 
-def _begun(start: Evaluated, kept: Kept, seen: frozenset[str]) -> Question | None:
+def _begun(start: Evaluated, kept: Kept, seen: frozenset[Steps]) -> Question | None:
     stage = _Stage(start, kept, weight(start.scenario), kind=0, changed=False)
     return _asked(stage, stage.candidates, seen)
 
 
-def _asked(stage: _Stage | None, candidates: Iterator[Steps], seen: frozenset[str]) -> Question | None:
+def _asked(stage: _Stage | None, candidates: Iterator[Steps], seen: frozenset[Steps]) -> Question | None:
     """Return the question about the next candidate that is simpler and was not tested before.
 
-    The iterator of candidates is shared with the question after a no. Only that one continues it.
+    ``seen`` are the steps of all candidates so far, before and after their repair. The iterator of candidates is shared
+    with the question after a no. Only that one continues it.
     """
+    tried = set(seen)
     while stage is not None:
         for steps in candidates:
-            candidate = repaired(steps, stage.kept)
-            if (
-                candidate is not None
-                and candidate.scenario.text not in seen
-                and weight(candidate.scenario) < stage.weight
-            ):
-                return _question(stage, candidates, candidate, seen | {candidate.scenario.text})
+            if (chosen := adapted(steps, stage.kept)) in tried:
+                continue
+            candidate = repaired(chosen, stage.kept)
+            is_new = candidate is not None and candidate.scenario.steps not in tried
+            tried.add(chosen)
+            if candidate is not None and is_new and weight(candidate.scenario) < stage.weight:
+                return _question(stage, candidates, candidate, frozenset({*tried, candidate.scenario.steps}))
         stage = stage.following
         candidates = iter(()) if stage is None else stage.candidates
     return None
 
 
-def _question(stage: _Stage, candidates: Iterator[Steps], candidate: Evaluated, seen: frozenset[str]) -> Question:
+def _question(stage: _Stage, candidates: Iterator[Steps], candidate: Evaluated, seen: frozenset[Steps]) -> Question:
     def after(answer: bool) -> Question | None:  # noqa: FBT001 (it is the answer)
         following = stage.improved(candidate) if answer else stage
         return _asked(following, following.candidates if answer else candidates, seen)

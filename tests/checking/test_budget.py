@@ -222,6 +222,20 @@ def test_a_deadline_stands_still_while_functions_are_compiled(monkeypatch: pytes
     assert deadline.is_over()
 
 
+def test_a_deadline_stands_still_until_a_report_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    deadline = Deadline(60.0)
+    clock.now += 50.0
+    deadline.pause()
+    clock.now += 1000.0
+    deadline.resume()
+    clock.now += 9.0
+    deadline.resume()
+    assert not deadline.is_over()
+    clock.now += 2.0
+    assert deadline.is_over()
+
+
 def test_where_directions_are_judged_no_simpler_inputs_are_looked_for() -> None:
     subject = SimpleNamespace(point=(np.array([0.25]),))
     checked = SimpleNamespace(judge=SimpleNamespace(method="directions"), subject=subject)

@@ -700,7 +700,7 @@ class Numbered:
 )
 def test_several_arrays_in_a_layout_are_tried_one_by_one_too(shapes: Any, whole: list[int], parts: list[Any]) -> None:
     matrices, vectors = Layout("transposed", "views", "{x}.T", (2,)), Layout("reversed", "views", "{x}[::-1]", (3,))
-    make: Any = lambda _, numbers: Numbered([*numbers])  # noqa: E731 (a variant)
+    make: Any = lambda _, numbers, parts: Numbered([*numbers], tuple(parts))  # noqa: E731 (a variant)
     variant: Any
     (variant,) = _in_layouts(shapes, [matrices, vectors], make)
     assert (variant.numbers, [part().numbers for part in variant.parts]) == (whole, parts)

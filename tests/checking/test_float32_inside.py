@@ -37,7 +37,6 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(point=POINTS)
-@settings(max_examples=25, deadline=None)
 def test_what_is_right_is_certified_with_the_digits_of_float32(name: str, point: Any) -> None:
     report = check_gradients(FUNCTIONS[name], point, "autograd", raise_exception=False)
     assert (report.outcome, report.method) == ("right", "certified")

@@ -39,7 +39,7 @@ def counted(count: int, largest: int) -> tuple[Counter[str], Counter[str]]:
     return right, wrong
 
 
-@pytest.mark.parametrize(("count", "largest"), [(6, 2), pytest.param(500, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("count", "largest"), [(6, 1), pytest.param(500, 4, marks=pytest.mark.slow)])
 def test_no_right_kernel_is_called_wrong_and_nearly_all_wrong_ones_are(count: int, largest: int) -> None:
     right, wrong = counted(count, largest)
     assert right["wrong"] == wrong["right"] == 0
@@ -57,7 +57,7 @@ def test_an_error_of_5_percent_in_float32_is_wrong(name: str) -> None:
 @pytest.mark.parametrize("inner", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize(("factor", "outcomes"), [(1.0, {"right", "inconclusive"}), (0.5, {"wrong"})])
 def test_a_kernel_with_several_outputs(inner: str, factor: float, outcomes: set[str]) -> None:
-    inputs = drawn(SEVERAL_OUTPUTS, np.random.default_rng(1), largest=2)
+    inputs = drawn(SEVERAL_OUTPUTS, np.random.default_rng(1), largest=1)
     function = opaque(SEVERAL_OUTPUTS.compute, inner, factor)
     assert check_gradients(function, inputs, raise_exception=False).outcome in outcomes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from refgrad import GradientError, check_gradients
 from refgrad.checking import FAILED, InconclusiveError
 from refgrad.checking.check import GradientCheck
-from refgrad.checking.report import GradientReport
+from refgrad.checking.report import Explanation, GradientReport
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.engines
 
 def test_reports_are_compared_and_shown_without_texts_and_exceptions() -> None:
     report = GradientReport("autograd", "wrong", "certified", 2, 1)
-    explained = replace(report, message="no", detectable={"x": 1.0}, raised=ValueError(), explain=lambda: ("no", None))
+    explained = replace(report, detectable={"x": 1.0}, raised=ValueError(), explanation=Explanation("no"))
     assert explained == report
     assert repr(replace(explained, detectable={})) == (
         "GradientReport(engine='autograd', outcome='wrong', method='certified', entries=2, seeds=1, reason='', "
@@ -163,16 +164,72 @@ def test_a_function_whose_outputs_are_more_beside_the_point_is_not_called_wrong(
     assert report.method == "differences"
 
 
-def test_reading_a_report_does_not_run_the_function_again() -> None:
+class Halved:
+    """A function whose gradient is half of what it should be, and the number of its calls."""
+
+    factor = 1.0
     calls = 0
 
-    def function(x: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        return x * x.detach()
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        return self.factor * x * x.detach()
 
+
+def test_the_function_runs_again_only_when_a_report_is_read_first() -> None:
+    function = Halved()
     report = check_gradients(function, at(1.0, 2.0), raise_exception=False)
-    before = calls
+    before = function.calls
+    assert report.outcome == "wrong"
+    assert not report
+    assert function.calls == before
     assert report.message == str(report)
+    after = function.calls
+    assert after > before
     assert report.discrepancy is not None
-    assert calls == before > 0
+    assert str(report) == report.message
+    assert function.calls == after
+
+
+def test_an_error_has_its_message_when_it_is_raised() -> None:
+    function = Halved()
+    with pytest.raises(GradientError) as caught:
+        check_gradients(function, at(1.0, 2.0))
+    before = function.calls
+    assert str(caught.value) == caught.value.report.message
+    assert function.calls == before
+
+
+def test_a_report_that_is_read_later_is_about_the_inputs_of_the_check() -> None:
+    x = at(1.0, 2.0)
+    reports = [check_gradients(Halved(), x, raise_exception=False) for _ in range(2)]
+    expected = str(reports[0])
+    with torch.no_grad():
+        x.fill_(7.0)
+    assert str(reports[1]) == expected
+
+
+@pytest.mark.parametrize("changed", [2.0, None])
+def test_a_report_about_a_function_that_has_changed_shows_what_the_check_saw(changed: float | None) -> None:
+    function = Halved()
+    report = check_gradients(function, at(1.0, 2.0), raise_exception=False)
+    function.factor = changed  # type: ignore[assignment]
+    lines = str(report).splitlines()
+    assert lines[0] == "the gradient with respect to a direction through all inputs is wrong"
+    given, truth = float(lines[2].split()[2]), float(lines[3].split()[3])
+    assert given == pytest.approx(truth / 2)
+    assert "every entry lacks a factor of 2" not in str(report)
+
+
+def test_a_report_about_a_backward_that_has_changed_shows_what_the_check_saw() -> None:
+    is_right = False
+    report = check_gradients(lambda x: x * (x if is_right else x.detach()), at(1.0, 2.0), raise_exception=False)
+    is_right = True
+    assert "no gradient arrives" not in str(report)
+    assert report.discrepancy is not None
+    assert report.discrepancy.observed == pytest.approx(report.discrepancy.lower / 2)
+
+
+def test_a_report_is_pickled_with_its_message() -> None:
+    report = check_gradients(Halved(), at(1.0, 2.0), raise_exception=False)
+    copy = pickle.loads(pickle.dumps(report))  # noqa: S301 (made here)
+    assert (copy, str(copy), copy.discrepancy) == (report, str(report), report.discrepancy)

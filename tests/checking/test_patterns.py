@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from refgrad.checking.patterns import Whole, pattern
 from refgrad.scenario.formats import FORMATS
+from tests.effort import each
 
 CHOICES = np.random.default_rng(2)
 X, Y = CHOICES.normal(size=(4, 4)), CHOICES.normal(size=(4, 4))
@@ -26,7 +27,7 @@ def two(first: Any, second: Any) -> str:
     return pattern([[Whole("0", first, X, POINT), Whole("1", second, Y, POINT)]], ((5,),))
 
 
-@pytest.mark.parametrize(
+@each(
     ("claimed", "told"),
     [
         (X.T, "the gradient is transposed"),

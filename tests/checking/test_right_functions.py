@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import refgrad.engine
@@ -36,7 +36,6 @@ def test_generated_graphs_pass(near: bool, method: Method) -> None:  # noqa: FBT
 
 
 @both_ways
-@settings(max_examples=20)
 @given(numbers=st.lists(st.floats(-2, 2), min_size=1, max_size=4))
 def test_smooth_functions_pass_anywhere(method: Method, numbers: list[float]) -> None:
     check(lambda x: (x.sin() * x.exp()).sum() / (x * x + 1).sum(), np.array(numbers), method=method)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import refgrad.engine as reference
+from tests.effort import each
 
 pytestmark = pytest.mark.engines
 
@@ -386,7 +387,7 @@ PROGRAMS: list[Program] = [
 
 
 @pytest.mark.filterwarnings("ignore:Using backward\\(\\) with create_graph=True:UserWarning")
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@each("program", PROGRAMS)
 def test_a_program_does_the_same_in_both(program: Program, pytorch: Any) -> None:
     ours, theirs = observations(program, reference), observations(program, pytorch)
     assert len(ours) == len(theirs)

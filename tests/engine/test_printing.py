@@ -3,6 +3,7 @@
 import pytest
 
 import refgrad.engine as torch
+from tests.effort import each
 
 EXPECTED = [
     (torch.tensor([2.0, 4.0]), "tensor([2., 4.])"),
@@ -25,7 +26,7 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize(("tensor", "text"), EXPECTED, ids=[text for _, text in EXPECTED])
+@each(("tensor", "text"), EXPECTED)
 def test_a_tensor_prints_as_in_pytorch(tensor: torch.Tensor, text: str) -> None:
     assert repr(tensor) == text
 

@@ -28,6 +28,7 @@ from refgrad.facts import (
 from refgrad.native.observation import Raised
 from refgrad.report import CHARACTERS
 from refgrad.report.findings import sentence
+from tests.effort import each
 from tests.report.example import SCENARIO, VERDICTS, entry
 
 X = Subject("gradient", "x")
@@ -56,7 +57,7 @@ def worded(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
     return sentence(replace(VERDICTS[4], evidence=Evidence(fact, step), scenario=scenario), "toy 1.0")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         (

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from refgrad.generation import (
     Profile,
     contract_scenario,
@@ -18,6 +16,7 @@ from refgrad.generation import (
     third_order_scenario,
 )
 from refgrad.scenario import Scenario
+from tests.effort import each
 from tests.generation.triple_backward import triple_backward_scenario
 
 TWO_DTYPES = Profile(dtype="float32", wider="float64")
@@ -50,7 +49,7 @@ FROZEN: dict[str, tuple[Callable[[], Scenario], str]] = {
 """How a scenario is made, and its id."""
 
 
-@pytest.mark.parametrize("name", FROZEN)
+@each("name", FROZEN)
 def test_a_seed_makes_the_scenario_that_it_has_always_made(name: str) -> None:
     make, wanted = FROZEN[name]
     assert make().id == wanted

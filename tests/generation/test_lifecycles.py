@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from refgrad.generation import find_counterexample, lifecycle_profile, lifecycle_scenario
 from refgrad.generation.simplifications import consistent
@@ -17,8 +17,9 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.scenario import DeleteName, EnterMode, Hook, LeaveMode, RequireGrad, RetainGrad, Scenario, Write, parse
 from refgrad.strategies import lifecycles
+from tests.effort import seeds
 
-FEW, MANY = 500, 20_000
+FEW, MANY = len(seeds(1000)), 20_000
 
 FAULTS = {
     "no_grad": "torch.enable_grad()",
@@ -84,7 +85,6 @@ def test_a_seed_makes_the_same_lifecycle_again() -> None:
     assert lifecycle_scenario(7) == lifecycle_scenario(7)
 
 
-@settings(max_examples=50)
 @given(lifecycles())
 def test_lifecycles_can_be_drawn(scenario: Scenario) -> None:
     assert parse(scenario.text) == scenario

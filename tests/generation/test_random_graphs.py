@@ -10,6 +10,7 @@ from refgrad.interpreter import float64_values
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import scenarios
+from tests.effort import each, seeds
 from tests.generation.scenario_audit import complaints
 
 SEEDS = st.integers(0, 2**64 - 1)
@@ -34,7 +35,6 @@ PROFILES = {
 
 
 @pytest.mark.parametrize("name", PROFILES)
-@settings(max_examples=60)
 @given(SEEDS)
 @example(164_564)  # of single precision: a bound that is 0.001 away, but for the rounding of float32
 def test_a_seeded_scenario_satisfies_its_profile(name: str, seed: int) -> None:
@@ -60,7 +60,7 @@ def test_a_computed_operand_keeps_away_from_the_bounds_of_its_range(seed: int) -
 
 @pytest.mark.parametrize("name", ["standard", "without seeds", "scalars", "without accumulation", "edges"])
 def test_a_drawn_scenario_satisfies_its_profile(name: str) -> None:
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(scenarios(PROFILES[name]))
     def check(scenario: Scenario) -> None:
         assert complaints(scenario, PROFILES[name]) == []
@@ -69,7 +69,6 @@ def test_a_drawn_scenario_satisfies_its_profile(name: str) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
 def test_a_scenario_survives_its_text_and_its_json(seed: int) -> None:
     scenario = random_scenario(seed)
     assert parse(scenario.text) == scenario
@@ -81,19 +80,19 @@ def test_a_seed_makes_the_same_scenario_every_time() -> None:
     assert len({random_scenario(seed).id for seed in range(200)}) == 200
 
 
-@pytest.mark.parametrize("name", operator_table())
+@each("name", operator_table())
 def test_a_profile_of_one_operator_makes_scenarios_of_it(name: str) -> None:
     profile = Profile(operators=frozenset({name}), length=(1, 3))
-    for seed in range(5):
+    for seed in range(3):
         scenario = random_scenario(seed, profile)
         assert scenario.operators == {name}
         assert complaints(scenario, profile) == []
 
 
-@pytest.mark.parametrize("name", [n for n, row in operator_table().items() if row.edges])
+@each("name", [n for n, row in operator_table().items() if row.edges])
 def test_without_edges_a_tied_operand_is_not_used(name: str) -> None:
     profile = Profile(operators=frozenset({name}), length=(1, 6))
-    assert all(complaints(random_scenario(seed, profile), profile) == [] for seed in range(20))
+    assert all(complaints(random_scenario(seed, profile), profile) == [] for seed in seeds(20))
 
 
 def test_a_profile_that_admits_nothing_is_an_error() -> None:

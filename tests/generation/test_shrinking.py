@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import islice
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario, random_scenario, shrink, weight
@@ -48,7 +48,7 @@ class Counted:
 )
 def test_a_planted_fault_shrinks_to_a_handful_of_steps(name: str, operators: int, steps: int, calls: int) -> None:
     """At least nine times in ten; an operator that would then stand on a kink may keep one before it."""
-    scenarios = failing(FAULTS[name], 20)
+    scenarios = failing(FAULTS[name], 10)
     sizes = []
     for scenario in scenarios:
         fails = Counted(FAULTS[name])
@@ -58,8 +58,8 @@ def test_a_planted_fault_shrinks_to_a_handful_of_steps(name: str, operators: int
         assert sum(leaf.value.size for leaf in small.leaves) <= 8
         assert fails.calls <= 2 * calls
         sizes.append(len(small.applications) <= operators and len(small.steps) <= steps and fails.calls <= calls)
-    assert len(scenarios) == 20
-    assert sum(sizes) >= 18
+    assert len(scenarios) == 10
+    assert sum(sizes) >= 9
 
 
 def test_the_smallest_wrong_tanh_is_known() -> None:
@@ -80,7 +80,6 @@ def test_what_is_read_stays_where_the_failure_needs_it() -> None:
     """)
 
 
-@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), bits=st.integers(1, 2**16 - 1))
 @example(seed=2_306_563_278, bits=1)  # the reciprocal of the distance of equal points
 def test_whatever_fails_stays_within_the_rules_and_gets_no_heavier(seed: int, bits: int) -> None:
@@ -215,7 +214,7 @@ def test_operands_that_must_be_alike_stay_so(name: str) -> None:
         """One operand is no scalar: that alone would leave the others free to become scalars."""
         return name in scenario.operators and scenario.leaves[-1].value.shape != ()
 
-    for scenario in islice((s for seed in range(50) if fails(s := operator_scenario(seed, name))), 3):
+    for scenario in islice((s for seed in range(50) if fails(s := operator_scenario(seed, name))), 2):
         small = shrink(scenario, fails)
         (step,) = (step for step in small.applications if step.operator == name)
         values = evaluate(small, Float64())

@@ -11,6 +11,7 @@ from refgrad.interpreter import ScenarioEvaluationError, bounded_values, float64
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from refgrad.specification import specs_directory
+from tests.effort import each
 
 SCALAR = "a = leaf float64[] {0x1p+0}\n"
 VECTOR = SCALAR + "b = broadcast_to a shape=(100000,)\n"
@@ -39,7 +40,7 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE)
+@each("name", LARGE)
 def test_what_would_fill_memory_is_refused_before_it_does(name: str) -> None:
     scenario = parse(LARGE[name])
     tracemalloc.start()

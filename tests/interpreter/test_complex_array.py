@@ -14,6 +14,7 @@ from flint import acb, arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.effort import each
 from tests.interpreter.complex_array import ROUNDOFFS, ComplexArray, Shaking
 
 STEP = 2.0**-100
@@ -118,7 +119,7 @@ OPERATIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({
 })
 
 
-@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+@each("operation", sorted(OPERATIONS))
 def test_shaking_moves_both_parts_of_every_operation_by_a_few_bits(operation: str) -> None:
     x = np.array([0.3 + 0.7j, 1.1 - 0.2j, 2.3 + 0.9j])
     exact = np.asarray(OPERATIONS[operation](complex_array(x)))

@@ -14,6 +14,7 @@ from refgrad.lifecycle import predict
 from refgrad.operators import Argument, Composite, Operators, operator_table
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
+from tests.effort import each
 from tests.interpreter.batched import BatchedFloat64
 from tests.oracles.cross_checks.finite_differences import finite_differences
 
@@ -75,8 +76,8 @@ def test_a_composite_that_returns_its_argument_is_one_step_all_the_same() -> Non
     assert noted(identity, [np.array([1.0, 2.0])], {}).result.array.tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("name", COMPOSITES)
+@each("dtype", ["float16", "float32", "float64"])
+@each("name", COMPOSITES)
 def test_numbers_inside_of_a_composite_do_not_widen_it(
     name: str, dtype: Literal["float16", "float32", "float64"]
 ) -> None:
@@ -130,7 +131,7 @@ def test_the_engine_takes_the_steps_that_do_not_overflow() -> None:
     assert x.grad.tolist() == pytest.approx([-p * (1 - p), p * (1 - p)], rel=1e-12)
 
 
-@pytest.mark.parametrize("name", COMPOSITES)
+@each("name", COMPOSITES)
 def test_a_composite_is_drawn_and_written_out(name: str) -> None:
     for seed in range(5):
         scenario = operator_scenario(seed, name)

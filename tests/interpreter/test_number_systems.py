@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario
@@ -15,7 +15,7 @@ from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expa
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Apply, Slice, parse
-from tests.effort import seeds
+from tests.effort import each, seeds
 from tests.generation.scenario_audit import steps_may_overflow
 from tests.interpreter.batched import BatchedFloat64
 
@@ -28,7 +28,7 @@ EXACT = (
 """Operators that plain Python numbers can go through."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_balls_compute_what_floats_do_up_to_rounding(name: str) -> None:
     outcomes: Counter[str] = Counter()
     for seed in seeds(12):
@@ -45,7 +45,7 @@ def test_balls_compute_what_floats_do_up_to_rounding(name: str) -> None:
     assert outcomes["inconclusive"] <= 1, "a matrix may be all but singular, once"
 
 
-@pytest.mark.parametrize("name", EXACT)
+@each("name", EXACT)
 def test_objects_of_any_kind_go_through_what_only_adds_and_multiplies(name: str) -> None:
     for seed in range(6):
         scenario = expanded(operator_scenario(seed, name, WIDE))
@@ -68,7 +68,6 @@ def fraction_array(
     return result.reshape(array.shape)
 
 
-@settings(max_examples=150)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 4), st.data())
 def test_any_leaves_may_vary_over_any_number_of_points(name: str, seed: int, points: int, data: st.DataObject) -> None:
     """A batch equals the loop over its points, for leaves that vary beside leaves that do not."""

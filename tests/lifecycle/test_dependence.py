@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import refgrad.engine
 from refgrad.lifecycle.graph import AGREED, Vjp, vjps_of
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Apply
+from tests.effort import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("operator", "argument", "names"),
     [
         ("multiply", "x", {"y"}),
@@ -49,7 +48,7 @@ def application(row: Operator) -> Apply:
     return Apply("result", row.name, tuple(names))
 
 
-@pytest.mark.parametrize("row", operator_table().values(), ids=lambda row: row.name)
+@each("row", operator_table().values())
 def test_every_operand_has_one_vjp_which_varies_only_with_what_it_has_saved(row: Operator) -> None:
     step = application(row)
     vjps = vjps_of(step)
@@ -60,7 +59,7 @@ def test_every_operand_has_one_vjp_which_varies_only_with_what_it_has_saved(row:
         assert not (vjp.always_zero and vjp.saved)
 
 
-@pytest.mark.parametrize("name", sorted(AGREED))
+@each("name", sorted(AGREED))
 def test_where_all_engines_save_the_same_the_reference_engine_does(name: str) -> None:
     engine: Any = refgrad.engine
     row = operator_table()[name]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.generation import random_scenario
@@ -90,7 +90,6 @@ def test_freeing_every_node_forbids_shared_nodes_and_leaves_the_output_open() ->
     assert last(f"{X}a = negative x\nbackward a\nbackward a", always) == Open()
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 2**32))
 def test_contributions_are_the_successful_backward_calls_since_the_last_reset(seed: int) -> None:
     scenario = random_scenario(seed)
@@ -123,7 +122,6 @@ def renamed(prediction: Any, name: Callable[[str], str]) -> Any:
     return prediction
 
 
-@settings(max_examples=100)
 @given(lifecycles())
 def test_names_do_not_matter(scenario: Scenario) -> None:
     names = [step.defines for step in scenario.steps if step.defines is not None]
@@ -145,14 +143,12 @@ def test_a_write_of_which_nothing_is_known_frees_nothing() -> None:
     assert last(f"{graph}write a multiply a\nwrite a multiply g\nbackward b") == Fails("modified-in-place")
 
 
-@settings(max_examples=100)
 @given(lifecycles())
 def test_a_graph_retained_by_every_backward_is_never_freed(scenario: Scenario) -> None:
     predictions = predict(retained(scenario))
     assert not any("freed-graph" in (p.kind, *p.others) for p in predictions if isinstance(p, Fails))
 
 
-@settings(max_examples=100)
 @given(lifecycles())
 def test_a_backward_done_twice_adds_everything_twice(scenario: Scenario) -> None:
     assume(not scenario.gradients)  # hooks see these too, and they are done once
@@ -172,7 +168,6 @@ def test_a_backward_done_twice_adds_everything_twice(scenario: Scenario) -> None
             assert prediction == expected
 
 
-@settings(max_examples=100)
 @given(lifecycles(), st.sampled_from([Read, DeleteName]))
 def test_reading_and_deleting_names_change_nothing_that_comes_later(scenario: Scenario, kind: type) -> None:
     left = Scenario(tuple(step for step in scenario.steps if not isinstance(step, kind)))
@@ -180,7 +175,6 @@ def test_reading_and_deleting_names_change_nothing_that_comes_later(scenario: Sc
     assert predict(left) == tuple(prediction for step, prediction in pairs if not isinstance(step, kind))
 
 
-@settings(max_examples=100)
 @given(lifecycles())
 def test_a_leaf_that_was_just_reset_has_no_gradient(scenario: Scenario) -> None:
     known = [step for step in scenario.leaves if not any(d.name == step.name for d in deletions(scenario))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from refgrad.lifecycle import Fails, Gradient, NoGradient, Open, Policy, Prediction, Succeeds, predict
 from refgrad.scenario import Backward, Scenario, parse
@@ -87,14 +87,12 @@ def test_a_gradient_that_is_overwritten_lasts_until_the_next_backward() -> None:
     assert len(both.contributions) == 1
 
 
-@settings(max_examples=50)
 @given(lifecycles())
 def test_never_freeing_is_retaining_the_graph_in_every_backward(scenario: Scenario) -> None:
     steps = (replace(s, retain_graph=True) if isinstance(s, Backward) else s for s in scenario.steps)
     assert predict(scenario, Policy(frees="never")) == predict(Scenario(tuple(steps)))
 
 
-@settings(max_examples=50)
 @given(lifecycles())
 def test_a_gradient_that_is_replaced_has_one_contribution_at_most(scenario: Scenario) -> None:
     for policy in (Policy(accumulates="overwrites"), Policy(accumulates="replaces")):
@@ -102,7 +100,6 @@ def test_a_gradient_that_is_replaced_has_one_contribution_at_most(scenario: Scen
         assert all(len(prediction.contributions) <= 1 for prediction in predictions if isinstance(prediction, Gradient))
 
 
-@settings(max_examples=50)
 @given(lifecycles())
 def test_a_seed_of_ones_is_never_missing(scenario: Scenario) -> None:
     predictions = predict(scenario, Policy(implicit_seed="ones"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from refgrad.lifecycle import Fails, predict, required_features
 from refgrad.lifecycle.requirements import NEEDED_BY
 from refgrad.scenario import Scenario, parse
 from refgrad.strategies import lifecycles
+from tests.effort import each
 
 X = "x = leaf float64[] {0x1.8p+0} requires_grad\n"
 V = "v = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\n"
@@ -16,7 +16,7 @@ C = "c = leaf float64[] {0x1p+1}\n"
 SQUARE = f"{X}l = multiply x x\nh = grad l x\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "features"),
     [
         (f"{X}backward x", set()),
@@ -47,7 +47,6 @@ def test_a_recorded_gradient_needs_an_engine_that_differentiates_twice() -> None
     assert required_features(seeded) == {"double_backward", "seed", "arrays"}
 
 
-@settings(max_examples=50)
 @given(lifecycles())
 def test_a_feature_is_needed_if_and_only_if_something_asks_for_it(scenario: Scenario) -> None:
     features = required_features(scenario)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.effort import each
 from tests.mutation.declared import EQUIVALENT, NAMED, NO_TOLERANCES
 from tests.mutation.faults import ALWAYS, Fault
 from tests.mutation.journal import Journal, Trial
@@ -48,7 +49,7 @@ def every() -> list[Fault]:
     return all_faults((*core(), *TABLES))
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "old", "planted"),
     [
         ("tolerance", "ROOM = 2.0 ** (-3)", "ROOM = 1000 * (2.0 ** (-3))"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from random import Random
 from typing import Any
 
@@ -71,7 +71,7 @@ class ExactRow:
 
     def at(self, expression: Formula, point: Point, out: Any = None) -> Any:
         """Evaluate one of the row's expressions at a point."""
-        return expression.function((*self.parameters, "out"), DIGITS_FUNCTIONS)(**point, out=out)
+        return compiled(expression, (*self.parameters, "out"))(**point, out=out)
 
     def partials(self, point: Point) -> dict[str, Any]:
         """Return the row's own partials at a point."""
@@ -116,6 +116,12 @@ class ExactRow:
             if any(isinstance(n, ast.Name) and n.id in arguments for n in ast.walk(node)):
                 return True
         return False
+
+
+@cache
+def compiled(expression: Formula, parameters: tuple[str, ...]) -> Callable[..., Any]:
+    """Return an expression as a function of numbers of many digits."""
+    return expression.function(parameters, DIGITS_FUNCTIONS)
 
 
 def describe(point: Point) -> str:

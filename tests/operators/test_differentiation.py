@@ -7,11 +7,12 @@ from typing import Any
 
 import mpmath
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.operators import Formula
 from refgrad.operators.differentiation import differentiate, differentiate_along, value_and_partials
+from tests.effort import each
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.symbolic_derivative import derivative
 
@@ -66,7 +67,6 @@ formulas = st.recursive(atoms, compound, max_leaves=6)
 numbers = st.integers(-40, 40).map(lambda n: mpmath.mpf(n) / 16 + mpmath.mpf(1) / 37)
 
 
-@settings(max_examples=150)
 @given(formulas, numbers, numbers)
 def test_value_and_partials_are_those_of_sympy(source: str, x: Any, y: Any) -> None:
     formula = Formula(source)
@@ -83,7 +83,6 @@ def agree(a: Any, b: Any) -> bool:
     return bool(abs(a - b) <= 1e-25 * max(1, abs(a), abs(b)))
 
 
-@settings(max_examples=50)
 @given(formulas, numbers, numbers, numbers)
 def test_the_speed_along_a_line_is_the_sum_of_the_partials(source: str, x: Any, y: Any, slope: Any) -> None:
     formula = Formula(source)
@@ -93,7 +92,7 @@ def test_the_speed_along_a_line_is_the_sum_of_the_partials(source: str, x: Any, 
         assert agree(speed, slope * by_x + 2 * by_y)
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "expected"),
     [
         ("3", (3, 0, 0)),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Formula, FormulaError
 from refgrad.operators.expression import is_exact
+from tests.effort import each
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,7 @@ def test_the_language_has(source: str) -> None:
     assert Formula(source).source == source
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "message"),
     [
         ("x +", "formula 'x +' does not parse: invalid syntax"),

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario
 from refgrad.interpreter import keywords, numpy_forward
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
-from tests.effort import seeds
+from tests.effort import each, seeds
 from tests.generation.scenario_audit import steps_may_overflow
 from tests.operators.rules import NumpyOperators, gradients, vjp
 from tests.oracles.agreement import only_backward
@@ -84,7 +84,7 @@ def forward(name: str, arrays: list[Array], attributes: dict[str, Any]) -> Array
     return np.asarray(numpy_forward(operator)(*arrays, **operator.bind(attributes)))
 
 
-@pytest.mark.parametrize(("name", "shapes", "attributes"), RULES)
+@each(("name", "shapes", "attributes"), RULES)
 def test_a_rule_is_the_transpose_of_what_the_function_does_to_first_order(
     name: str, shapes: tuple[tuple[int, ...], ...], attributes: dict[str, Any]
 ) -> None:
@@ -108,7 +108,7 @@ def test_a_rule_is_the_transpose_of_what_the_function_does_to_first_order(
     assert along == pytest.approx((above - below) / (2 * h), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize(("name", "shapes", "attributes"), RULES)
+@each(("name", "shapes", "attributes"), RULES)
 def test_a_rule_is_linear_in_the_cotangent(
     name: str, shapes: tuple[tuple[int, ...], ...], attributes: dict[str, Any]
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_rule_is_linear_in_the_cotangent(
         assert np.allclose(share, 2 * by_g - 3 * by_h, rtol=1e-12, atol=1e-12)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", operator_table())
+@each("name", operator_table())
 def test_the_rules_of_every_row_are_certified(name: str) -> None:
     outcomes: Counter[str] = Counter()
     for seed in seeds(15):
@@ -139,7 +139,6 @@ def test_the_rules_of_every_row_are_certified(name: str) -> None:
     assert outcomes["inconclusive"] <= 1, "a matrix may be all but singular, once"
 
 
-@settings(max_examples=60)
 @given(
     st.integers(0, 2**32),
     st.sampled_from([n for n, o in operator_table().items() if len(o.arguments) > 1 and o.composite is None]),

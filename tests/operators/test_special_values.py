@@ -14,6 +14,7 @@ from scipy import special
 
 from refgrad.interpreter import numpy_forward
 from refgrad.operators import Operator, operator_table
+from tests.effort import each
 from tests.operators.example_attributes import example_attributes
 
 FAMILIES = ("special_functions", "arithmetic", "rounding", "activations", "pointwise_losses")
@@ -80,7 +81,7 @@ def test_every_row_of_these_families_has_a_value_to_be_compared_with() -> None:
     assert {row.name for row in ROWS} == KNOWN.keys()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@each("row", ROWS)
 def test_a_row_has_the_values_of_an_independent_library(row: Operator) -> None:
     random = np.random.default_rng(0)
     operands = [random.uniform(*row.samples[name], 200) for name in row.argument_names]

@@ -15,6 +15,7 @@ from refgrad.operators import operator_table
 from refgrad.operators.functions.rows import PYTHON_FLOATS
 from refgrad.operators.operator import LARGEST, refuse_size
 from refgrad.operators.structures import index_size, matmul_size, shape_size, take_size
+from tests.effort import each
 from tests.operators.rules import NumpyOperators
 
 Array = npt.NDArray[np.float64]
@@ -34,9 +35,9 @@ def apply(name: str, *arrays: Array, **attributes: Any) -> Array:
     return result
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", AXES)
-@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min"])
+@each("keepdims", [False, True])
+@each("axis", AXES)
+@each("name", ["sum", "mean", "prod", "max", "min"])
 def test_reductions_take_any_axes_in_any_order(name: str, axis: Any, keepdims: bool) -> None:  # noqa: FBT001
     expected = getattr(np, name)(X, axis=axis, keepdims=keepdims)
     assert np.allclose(apply(name, X, axis=axis, keepdims=keepdims), expected, rtol=1e-14)
@@ -62,7 +63,7 @@ def test_transposition_takes_every_permutation(axes: Any) -> None:
     assert np.array_equal(apply("transpose", X, axes=axes), np.transpose(X, axes))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "attributes", "expected"),
     [
         ("reshape", {"shape": (4, 6)}, lambda x: x.reshape(4, 6)),
@@ -121,7 +122,7 @@ def test_an_index_gives_a_copy() -> None:
     assert np.array_equal(x, X)
 
 
-@pytest.mark.parametrize(
+@each(
     ("left", "right"),
     [
         ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 3), (3, 4)), ((5, 2, 3), (3,)), ((3,), (5, 3, 2)),
@@ -143,7 +144,7 @@ def test_axes_that_are_not_there_or_named_twice_are_refused(name: str, axis: Any
         apply(name, X, axis=axis)
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "entries"),
     [
         (matmul_size((4,), (4,)), 1),

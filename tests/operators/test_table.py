@@ -8,6 +8,7 @@ import pytest
 
 from refgrad.operators import Formula, OperatorError, load_operators, operator_table
 from refgrad.operators.composites import WRAPPERS
+from tests.effort import each
 
 NO_FORMULA = (
     "has no formula, and neither refgrad.operators.structures nor refgrad.operators.composites has a function of that "
@@ -163,7 +164,7 @@ def test_unknown_and_missing_attributes_are_errors(name: str, attributes: dict[s
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "argument", "saved"),
     [
         ("exp", "x", {"out"}),

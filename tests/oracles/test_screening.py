@@ -26,6 +26,7 @@ from refgrad.oracles.screening import (
 )
 from refgrad.scenario import Constant, Scenario, parse
 from tests.benchmarks.checked_graphs import Array, Graph, generated, sized
+from tests.effort import each
 
 GRAPHS = 150
 
@@ -52,7 +53,7 @@ def test_almost_every_right_gradient_passes() -> None:
     assert passed > 0.9 * GRAPHS
 
 
-@pytest.mark.parametrize("operator", [row.name for row in operator_table().values() if row.formula is not None])
+@each("operator", [row.name for row in operator_table().values() if row.formula is not None])
 def test_the_slope_of_every_formula_is_that_of_the_certified_gradient(operator: str) -> None:
     """At the first drawn point whose numbers are neither large nor small."""
     assert any(slopes_agree(operator_scenario(number, operator)) for number in range(50))

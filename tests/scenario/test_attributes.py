@@ -6,6 +6,7 @@ import pytest
 
 from refgrad.scenario import Apply, AttributeValue, Scenario, ScenarioError, Slice, parse
 from refgrad.scenario.attributes import MAXIMUM_DEPTH, encode_value
+from tests.effort import each
 
 
 def nested(depth: int) -> AttributeValue:
@@ -15,7 +16,7 @@ def nested(depth: int) -> AttributeValue:
     return value
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text", "encoded"),
     [
         (None, "none", None),

@@ -3,12 +3,13 @@
 import pytest
 
 from refgrad.scenario import Hook, Scenario, ScenarioError, Write, ZeroGrad, parse
+from tests.effort import each
 
 LEAVES = "x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\nc = leaf float64[2] {0x1p+0 0x1p+1}\n"
 HOOKED = f"{LEAVES}hook h on x observe\n"
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "d = detach x",
@@ -48,7 +49,7 @@ def test_what_a_hook_saw_can_be_read_before_and_after_it_is_taken_away() -> None
     assert Scenario.from_json(scenario.to_json()) == scenario
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [
         ("enter no_grad", "a region is entered that is never left"),

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from refgrad.scenario import Constant, ScenarioError, parse
 from refgrad.scenario.formats import numpy_dtype
+from tests.effort import each
 from tests.scenario.arbitrary_scenarios import constants
 
 ONE = struct.pack("<d", 1.0)
@@ -23,7 +24,7 @@ def test_an_array_comes_back_bit_for_bit(constant: Constant) -> None:
     assert Constant.of(array, constant.dtype) == constant
 
 
-@pytest.mark.parametrize(
+@each(
     ("array", "text"),
     [
         (np.array([1.5, -0.5]), "float64[2] {0x1.8p+0 -0x1p-1}"),
@@ -70,7 +71,7 @@ def test_an_array_taken_out_is_not_shared() -> None:
     assert constant == Constant.of(np.zeros(2))
 
 
-@pytest.mark.parametrize(
+@each(
     ("dtype", "shape", "data", "rule"),
     [
         ("float8", (), b"", "unknown dtype 'float8', did you mean 'float64'?"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.scenario import Scenario, ScenarioError, parse
+from tests.effort import each
 from tests.scenario.arbitrary_scenarios import scenarios
 
 LEAF = {
@@ -76,7 +77,7 @@ def test_a_malformed_document_is_refused(malformed: object, message: str) -> Non
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@each(
     ("step", "message"),
     [
         (7, "step 2: a step in JSON is an object whose member 'step' is a string"),

@@ -5,6 +5,7 @@ import pytest
 
 from refgrad.scenario import Constant, Jvp, Scenario, ScenarioError, parse
 from refgrad.scenario.rewrite import floating_dtypes
+from tests.effort import each
 
 LEAVES = """x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad
 z = leaf float32[] {0x1p+0} requires_grad
@@ -34,7 +35,7 @@ def test_a_directional_derivative_is_of_the_dtype_of_its_output() -> None:
     assert dtypes["s"] == {"float64"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "problem"),
     [
         ("t = jvp w x float64[2] {1 1}", "'w' is not defined by an earlier step"),

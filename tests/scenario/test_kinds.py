@@ -12,6 +12,7 @@ from refgrad.scenario import scenario as text
 from refgrad.scenario.codecs import TENSOR, Scope, or_none
 from refgrad.scenario.kinds import STEPS, Definition, Vocabulary
 from refgrad.scenario.step import Form
+from tests.effort import each
 
 EVERY_KIND = """\
 x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad
@@ -71,7 +72,7 @@ def test_the_example_has_every_kind_of_step() -> None:
     assert {type(step) for step in parse(EVERY_KIND).steps} == set(STEPS)
 
 
-@pytest.mark.parametrize("kind", STEPS, ids=lambda kind: kind.form.tag)
+@each("kind", STEPS)
 def test_a_form_has_the_fields_of_its_class_in_their_order(kind: type[Definition]) -> None:
     assert list(kind.form.fields) == [field.name for field in fields(kind)]
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.scenario import Scenario, ScenarioError, parse
+from tests.effort import each
 from tests.scenario.arbitrary_scenarios import scenarios
 
 X = "x = leaf float64[2] {1 2} requires_grad\n"
@@ -91,7 +92,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize(("line", "message"), MALFORMED.items())
+@each(("line", "message"), MALFORMED.items())
 def test_a_malformed_line_is_named_with_the_rule_that_it_breaks(line: str, message: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         parse(X + line)
@@ -108,7 +109,7 @@ def test_lines_are_counted_with_blank_ones_and_comments() -> None:
 
 def test_a_long_word_is_cut_in_the_message() -> None:
     with pytest.raises(ScenarioError) as caught:
-        parse("q" * 1_000_000)
+        parse("q" * 300_000)
     assert len(str(caught.value)) < 200
 
 
@@ -140,27 +141,27 @@ def test_a_damaged_scenario_is_a_scenario_or_a_scenario_error(scenario: Scenario
 @pytest.mark.parametrize(
     "text",
     [
-        "(" * 1_000_000,
-        "[" * 1_000_000 + "]" * 1_000_000,
-        '{"schema": ' * 1_000_000 + "1" + "}" * 1_000_000,
-        X + "y = index x index=" + "(" * 1_000_000,
-        X + "y = index x index=" + '"\\' * 500_000,
-        X + "y = index x index=" + "1:" * 500_000,
-        "x = leaf float64[" + "9" * 1_000_000 + "] {}",
-        "x = leaf float64[1] {" + "9" * 1_000_000 + "}",
-        "x = leaf float64[1] {0x" + "f" * 1_000_000 + "p" + "+1" * 2 + "}",
-        "x = leaf float64[1] {0x1p+" + "9" * 1_000_000 + "}",
+        "(" * 300_000,
+        "[" * 300_000 + "]" * 300_000,
+        '{"schema": ' * 300_000 + "1" + "}" * 300_000,
+        X + "y = index x index=" + "(" * 300_000,
+        X + "y = index x index=" + '"\\' * 150_000,
+        X + "y = index x index=" + "1:" * 150_000,
+        "x = leaf float64[" + "9" * 300_000 + "] {}",
+        "x = leaf float64[1] {" + "9" * 300_000 + "}",
+        "x = leaf float64[1] {0x" + "f" * 300_000 + "p" + "+1" * 2 + "}",
+        "x = leaf float64[1] {0x1p+" + "9" * 300_000 + "}",
         "x = leaf float64[" + "0, " * 300_000 + "0] {}",
-        "x = leaf int64[1] {" + "9" * 1_000_000 + "}",
-        " " * 1_000_000 + "=" * 1_000_000,
+        "x = leaf int64[1] {" + "9" * 300_000 + "}",
+        " " * 300_000 + "=" * 300_000,
     ],
     ids=lambda text: f"{text[40:60]}...",
 )
 def test_huge_nonsense_is_refused_quickly(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ScenarioError) as caught:
         parse(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 3
     assert len(str(caught.value)) < 200
 
 

@@ -21,6 +21,7 @@ from refgrad.scenario import (
     ZeroGrad,
     parse,
 )
+from tests.effort import each
 
 ONE = Constant.of(np.array(1.0))
 TEXT = """\
@@ -131,7 +132,7 @@ def test_a_list_nested_without_end_is_refused_wherever_it_stands() -> None:
         Leaf(endless, ONE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "members", "rule"),
     [
         (Leaf, ("class", ONE), "'class' is a Python keyword, not an identifier"),

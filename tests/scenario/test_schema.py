@@ -11,6 +11,7 @@ from refgrad.scenario import Step
 from refgrad.scenario.constants import ELEMENT_TYPES, MAXIMUM_DIMENSIONS, MAXIMUM_SIZE
 from refgrad.scenario.kinds import STEPS, WRITES, Mode, Readable
 from refgrad.scenario.tokens import LARGEST_INTEGER, SMALLEST_INTEGER
+from tests.effort import each
 
 SCHEMA = schema_of("scenario")
 DEFINITIONS = SCHEMA["$defs"]
@@ -22,7 +23,7 @@ def test_the_schema_has_every_kind_of_step() -> None:
     assert SCHEMA["properties"]["steps"]["items"] == {"oneOf": kinds}
 
 
-@pytest.mark.parametrize("kind", STEPS, ids=lambda kind: kind.form.tag)
+@each("kind", STEPS)
 def test_a_step_has_the_members_that_its_codecs_write(kind: type[Step]) -> None:
     schema, constant = DEFINITIONS[kind.form.tag], list(DEFINITIONS["constant"]["properties"])
     pairs = [

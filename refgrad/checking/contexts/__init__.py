@@ -21,7 +21,7 @@ from refgrad.checking.check import OWN_SEEDS, GradientCheck
 from refgrad.checking.contexts.variants import PLAIN, Expect, Mismatch, PlainCall, Variant, merged
 from refgrad.checking.libraries.trees import Array, Arrays
 from refgrad.checking.modes import forward_report
-from refgrad.checking.report import GradientReport
+from refgrad.checking.report import Explanation, GradientReport
 from refgrad.oracles.slopes.directions import OutOfTime
 from refgrad.specification import specs_directory
 
@@ -58,21 +58,27 @@ def _sentence(what: str, names: Sequence[str], state: str) -> str:
     return f"{what.format(s=ending)} {' and '.join(names)} {verb} {state}"
 
 
+Parts: TypeAlias = Sequence[Callable[[], Variant]]
+
+
 def _in_layouts(
-    shapes: Sequence[tuple[int, ...]], layouts: Iterable[Layout], make: Callable[[Layout, Sequence[int]], Variant]
+    shapes: Sequence[tuple[int, ...]],
+    layouts: Iterable[Layout],
+    make: Callable[[Layout, Sequence[int], Parts], Variant],
 ) -> Iterator[Variant]:
     """Yield the variant for all arrays that have a layout, with those for each of some of them as parts."""
+    several = [n for n, shape in enumerate(shapes) if prod(shape) > 1]
     for layout in layouts:
-        numbers = [n for n, shape in enumerate(shapes) if len(shape) in layout.axes and prod(shape) > 1]
+        numbers = [n for n in several if len(shapes[n]) in layout.axes]
         if numbers:
             single = numbers[:OWN_SEEDS] if len(numbers) > 1 else ()
-            yield replace(make(layout, numbers), parts=tuple(partial(make, layout, [n]) for n in single))
+            yield make(layout, numbers, [partial(make, layout, [n], ()) for n in single])
 
 
 def cotangent_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield cotangents with other layouts in memory."""
 
-    def make(layout: Layout, numbers: Sequence[int]) -> Variant:
+    def make(layout: Layout, numbers: Sequence[int], parts: Parts) -> Variant:
         lines = [
             f"cotangents[{n}] = {layout.code.format(x=f'cotangents[{n}]', shape=plain.output_shapes[n])}\n"
             for n in numbers
@@ -82,7 +88,8 @@ def cotangent_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
             k, first = plain.seeded[n], (0,) * len(plain.output_shapes[n])
             seeds[k] = np.broadcast_to(seeds[k][first], seeds[k].shape).copy()
         where = _sentence(COTANGENT, [str(plain.seeded[n]) for n in numbers], layout.name)
-        return Variant(where=where, before="".join(lines), seeds=seeds if layout.equal else None, group=layout.group)
+        own = seeds if layout.equal else None
+        return Variant(where=where, before="".join(lines), seeds=own, group=layout.group, parts=parts)
 
     return _in_layouts(plain.output_shapes, (each for each in table.layouts if each.equal != "rows"), make)
 
@@ -90,18 +97,19 @@ def cotangent_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
 def input_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
     """Yield inputs with other layouts in memory."""
 
-    def make(layout: Layout, numbers: Sequence[int]) -> Variant:
+    def make(layout: Layout, numbers: Sequence[int], parts: Parts) -> Variant:
         where = _sentence(INPUT, [plain.names[n] for n in numbers], layout.name)
         if layout.equal:
-            return _with_equal_rows(plain, numbers, where, layout)
+            return _with_equal_rows(plain, numbers, where, layout, parts)
         code = {n: layout.code.format(x=f"primals[{n}].detach()", shape=plain.shapes[n]) for n in numbers}
         lines = [f"primals[{n}] = {each}.requires_grad_()\n" for n, each in code.items()]
-        return Variant(where=where, setup="".join(lines), group=CROSSED.get(layout.group, layout.group))
+        group = CROSSED.get(layout.group, layout.group)
+        return Variant(where=where, setup="".join(lines), group=group, parts=parts)
 
     return _in_layouts(plain.shapes, (each for each in table.layouts if each.equal != "entries"), make)
 
 
-def _with_equal_rows(plain: PlainCall, numbers: Sequence[int], where: str, layout: Layout) -> Variant:
+def _with_equal_rows(plain: PlainCall, numbers: Sequence[int], where: str, layout: Layout, parts: Parts) -> Variant:
     point = list(plain.subject.point)
     for n in numbers:
         point[n] = np.broadcast_to(point[n][:1], point[n].shape).copy()
@@ -119,6 +127,7 @@ def _with_equal_rows(plain: PlainCall, numbers: Sequence[int], where: str, layou
         expect=(summed,),
         source=f"{PLAIN} with equal rows, summed over them",
         group=layout.group,
+        parts=parts,
     )
 
 
@@ -136,9 +145,8 @@ def subsets(plain: PlainCall, table: Table) -> Iterator[Variant]:
         yield Variant(where=where, constants=dict.fromkeys(constants, table.constant), group=SUBSETS)
 
 
-def one_passed_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
+def one_passed_twice(plain: PlainCall, _: Table) -> Iterator[Variant]:
     """Yield calls in which one tensor is given for two inputs."""
-    del table
     subject = plain.subject
     own = range(0 if subject.copied else sum(p < len(subject.arguments_tree.leaves) for p in subject.positions))
     alike = [
@@ -163,9 +171,8 @@ def one_passed_twice(plain: PlainCall, table: Table) -> Iterator[Variant]:
         )
 
 
-def unused_outputs(plain: PlainCall, table: Table) -> Iterator[Variant]:
+def unused_outputs(plain: PlainCall, _: Table) -> Iterator[Variant]:
     """Yield calls in which one of several outputs is not used, so that its cotangent is undefined."""
-    del table
     for n, k in enumerate(plain.seeded[:OWN_SEEDS] if len(plain.seeded) > 1 else ()):
         seeds = [np.zeros_like(seed) if j == k and seed is not None else seed for j, seed in enumerate(plain.seeds)]
         before = f"outputs = [*outputs]\noutputs[{n}] = torch._C._functions.UndefinedGrad()(outputs[{n}])\n"
@@ -174,10 +181,10 @@ def unused_outputs(plain: PlainCall, table: Table) -> Iterator[Variant]:
 
 def _by_code(code: str) -> Expect:
     """Return a function that replaces each input's ``gradient`` by the value of code, in which ``x`` is the input."""
+    expected = eval(f"lambda x, gradient: {code}")
 
     def change(point: Arrays, gradients: list[Array]) -> None:
-        pairs = zip(point, gradients, strict=True)
-        gradients[:] = [eval(code, {"x": x, "gradient": gradient}) for x, gradient in pairs]
+        gradients[:] = map(expected, point, gradients)
 
     return change
 
@@ -197,11 +204,11 @@ class Context:
     """A context: its name, and whether it is tried by default, for functions without rules of their own, too.
 
     Functions that draw random numbers are tried only if each entry gets the number of the plain call (``keeps_draws``).
-    Its variants are made by a function of ``VARIANTS``, or it has one, whose fields are ``code``.
+    Its variants are made by a function of ``VARIANTS``, or there is one.
     """
 
     name: str
-    code: Mapping[str, Any]
+    variant: Variant | None = None
     cheap: bool = True
     any_rules: bool = False
     keeps_draws: bool = True
@@ -210,8 +217,8 @@ class Context:
         """Yield the calls in this context."""
         if self.name in VARIANTS:
             yield from VARIANTS[self.name](plain, table)
-        elif self.code:
-            yield Variant(**self.code)
+        elif self.variant is not None:
+            yield self.variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +248,7 @@ def _context(row: dict[str, Any]) -> Context:
     own = {key: row.pop(key) for key in ("name", "cheap", "any_rules", "keeps_draws") if key in row}
     if "expect" in row:
         row["expect"] = (_by_code(row["expect"]),)
-    return Context(code=row, **own)
+    return Context(variant=Variant(**row) if row else None, **own)
 
 
 def contexts_of(engine: str, contexts: Contexts) -> tuple[Context, ...]:
@@ -274,8 +281,8 @@ def report_in_contexts(check: GradientCheck, report: GradientReport, contexts: C
             check.subject.deadline.refuse()
             for variant, outcome in plain.unlike(left[0][1]):
                 if isinstance(outcome, Mismatch):
-                    message, wrong = plain.message(variant, outcome), outcome.discrepancy
-                    return replace(report, outcome="wrong", message=message, discrepancy=wrong, raised=outcome.raised)
+                    explanation = Explanation(plain.message(variant, outcome), outcome.discrepancy)
+                    return replace(report, outcome="wrong", explanation=explanation, raised=outcome.raised)
                 refused.append(f"{variant.where}: {outcome}")
             run |= left.pop(0)[0]
         if any(each.name == "jvp" for each in known):

@@ -7,11 +7,11 @@ from functools import cache
 from types import MappingProxyType
 
 from refgrad.checking.libraries.jax_arrays import JaxArrays
-from refgrad.checking.libraries.library import SubjectError, TensorLibrary, UnsupportedError
+from refgrad.checking.libraries.library import SubjectError, TensorLibrary, UnsupportedError, WrongError
 from refgrad.checking.libraries.torch_tensors import TorchTensors
 from refgrad.native.engine import Engine
 
-__all__ = ["SubjectError", "TensorLibrary", "UnsupportedError", "library_of"]
+__all__ = ["SubjectError", "TensorLibrary", "UnsupportedError", "WrongError", "library_of"]
 
 LIBRARIES: Mapping[str, type[TensorLibrary]] = MappingProxyType({"torch": TorchTensors, "jax": JaxArrays})
 """Classes for engines of which more is known than their adapters say."""

@@ -37,20 +37,32 @@ EMPTY: Final = frozenset({*PLAIN, types.CodeType, types.ModuleType})
 
 
 class SubjectError(Exception):
-    """The function cannot be run or differentiated; the message has the error.
+    """The function cannot be run, so that the check is inconclusive; the message has the error."""
 
-    If the backward raises, the gradient is wrong. If the function raises, the check is inconclusive.
+    outcome: Literal["wrong", "inconclusive"] = "inconclusive"
+    cause = "raises"
+
+
+class ChangedError(SubjectError):
+    """The function returns something else in another call."""
+
+    cause = "changes"
+
+
+class UnsupportedError(SubjectError):
+    """The gradient cannot be checked, for the reason in the message."""
+
+    cause = "unsupported"
+
+
+class WrongError(SubjectError):
+    """The gradient is wrong, whatever its numbers are, since the backward raises or has a forbidden side effect.
+
+    It writes to an input or a seed, or the function has another value when it is differentiated.
     """
 
-    def __init__(self, message: str, *, backward: bool = False, cause: str = "raises") -> None:
-        """Store the message, whether the backward raised the error, and else the cause of an inconclusive check."""
-        super().__init__(message)
-        self.outcome: Literal["wrong", "inconclusive"] = "wrong" if backward else "inconclusive"
-        self.cause = "" if backward else cause
-
-
-class UnsupportedError(Exception):
-    """The gradient cannot be checked, for the reason in the message."""
+    outcome = "wrong"
+    cause = ""
 
 
 @dataclass(frozen=True, slots=True)

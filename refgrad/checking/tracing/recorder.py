@@ -111,7 +111,11 @@ class Recorder:
                 raise Untraceable(f"it calls {operator} with a number that is left open")
             for value in bound.values():
                 check_value(_storable_attribute(value))
-            result, inner = _applied(row, [self.values[a] for a in arguments], bound)
+            arrays, inner = [self.values[a] for a in arguments], None
+            if row.composite is None:
+                result = numpy_forward(row)(*arrays, **bound)
+            else:
+                result, inner = composed(row, list(map(np.asarray, arrays)), bound)
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
         self.values[name] = np.asarray(result)
@@ -132,13 +136,6 @@ class Recorder:
             return 1
         second = self.values[arguments[1]]
         return max(1, int(second.size) // max(int(second.shape[0]), 1))
-
-
-def _applied(operator: Operator, arrays: Sequence[Array], attributes: Mapping[str, Any]) -> tuple[Any, Noted | None]:
-    """Return the result of an operator in float64, and the steps of a composite one."""
-    if operator.composite is None:
-        return numpy_forward(operator)(*arrays, **attributes), None
-    return composed(operator, list(map(np.asarray, arrays)), attributes)
 
 
 def values_elsewhere(steps: Sequence[RecordedLeaf | Applied], leaves: Mapping[str, Array]) -> Mapping[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from refgrad.errors import UserError, suggestion
@@ -20,6 +21,7 @@ OF_OPERATORS: Final = (
 """Families of checks of one operator each."""
 
 
+@cache
 def all_checks() -> tuple[Check, ...]:
     """Return all checks."""
     table = operator_table()

@@ -47,7 +47,9 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
     ``members`` looks up names in the library. Operators without a spelling are left out. Raises EngineStartError where
     ``members`` fails.
     """
-    names = [name for operator in operator_table().values() for name in (operator.name, *operator.aliases)]
+    spelled_out = {*adapter.operators, *adapter.aliases}
+    rows = [row for row in operator_table().values() if adapter.alike or row.name in spelled_out]
+    names = [name for row in rows for name in (row.name, *row.aliases)]
     try:
         functions = members(adapter.alike, names) if adapter.alike else {}
     except (EngineStartError, KeyboardInterrupt):
@@ -56,15 +58,15 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
         message = f"engine {adapter.name!r}: `alike` cannot be read: {type(error).__name__}: {error}"
         raise EngineStartError(message) from error
     spelled: dict[str, tuple[str, ...]] = {}
-    for name, operator in operator_table().items():
-        first = (adapter.operators[name],) if name in adapter.operators else _alike(operator, adapter, functions)
-        spelled[name] = tuple(dict.fromkeys((*first, *adapter.aliases.get(name, ()))))
+    for row in rows:
+        first = (adapter.operators[row.name],) if row.name in adapter.operators else _alike(row, adapter, functions)
+        spelled[row.name] = tuple(dict.fromkeys((*first, *adapter.aliases.get(row.name, ()))))
     return MappingProxyType({name: texts for name, texts in spelled.items() if texts})
 
 
 def _alike(operator: Operator, adapter: AnyAdapter, members: Mapping[str, Mapping[str, int]]) -> tuple[str, ...]:
     """Return one spelling for each function in the ``alike`` modules that has one of the operator's names."""
-    if not adapter.alike or not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
+    if not operator.elementwise or operator.attributes or operator.name in adapter.unlike:
         return ()
     functions: dict[int, str] = {}
     for module in adapter.alike:

@@ -182,10 +182,7 @@ def _certified(truth: ObjectArray, rounding: Callable[[], ObjectArray], form: Fo
 
 
 def _radii(balls: ObjectArray) -> Floats:
-    radii = [_radius(plain_ball(ball)) for ball in balls.ravel().tolist()]
+    """Return the radii rounded up; infinity for balls that are not finite."""
+    plain = map(plain_ball, balls.ravel().tolist())
+    radii = [float(ball.rad()) * (1 + 2.0**-52) if ball.is_finite() else np.inf for ball in plain]
     return np.array(radii, dtype=np.float64).reshape(balls.shape)
-
-
-def _radius(ball: arb) -> float:
-    """Return the radius rounded up; infinity for a ball that is not finite."""
-    return float(ball.rad()) * (1 + 2.0**-52) if ball.is_finite() else float("inf")

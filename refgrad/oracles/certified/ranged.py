@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 from flint import arb
 
@@ -35,7 +35,7 @@ _format: ContextVar[Format] = ContextVar("_format", default=FLOAT64)
 
 def _ranged(function: Callable[[arb, Any], arb]) -> Callable[[Any, Any], Ranged]:
     """Return the method that applies a function of balls, and restricts the result to the range of the format."""
-    return lambda number, other: Ranged(function(number.ball, _plain(other)))
+    return lambda number, other: Ranged(function(number.ball, plain_ball(other)))
 
 
 class Ranged:
@@ -45,7 +45,7 @@ class Ranged:
 
     def __init__(self, number: Any) -> None:
         """Restrict a ball, or a number, to the range of the format."""
-        self.ball = _fitted(number if type(number) is arb else arb(_plain(number)))
+        self.ball = _fitted(number if type(number) is arb else arb(plain_ball(number)))
 
     def is_finite(self) -> bool:
         """Return True if an engine certainly has a finite number here."""
@@ -83,12 +83,8 @@ class RangedArithmetic(Arithmetic):
         return _computing_in(self.form)
 
 
-def plain_ball(number: Any) -> arb:
-    """Convert a number of any arithmetic without infinitesimals to a ball."""
-    return cast("arb", _plain(number))
-
-
-def _plain(number: Any) -> Any:
+def plain_ball(number: Any) -> Any:
+    """Return the ball of a number in a format, and any other number unchanged."""
     return number.ball if type(number) is Ranged else number
 
 
@@ -124,7 +120,7 @@ def _in_range(function: Any) -> Any:
         return function
 
     def ranged(*numbers: Any) -> Any:
-        result = function(*map(_plain, numbers))
+        result = function(*map(plain_ball, numbers))
         return Ranged(result) if type(result) is arb else result
 
     return ranged

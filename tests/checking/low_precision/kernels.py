@@ -330,7 +330,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType({
 SCALES = {"x 1.01": 1.01, "x 1.03": 1.03, "x 1.1": 1.1, "sign": -1.0, "zeros": 0.0}
 """Factors of the gradient."""
 
-FAULTS = (*SCALES, "zeros", "one row", "one block", "one entry", "constant", "tail")
+FAULTS = (*SCALES, "one row", "one block", "one entry", "constant", "tail")
 """Faults of the gradient of the first input that every kernel may have.
 
 Rows and blocks are 10 % off. One entry, or the last eighth of the entries, is zero. The constant is 3 % of a typical

@@ -15,11 +15,20 @@ from tests.checking.opaque_kernels import KERNELS, drawn, opaque
 
 pytestmark = pytest.mark.engines
 
+OTHERS = ((torch.bfloat16, HIDDEN), (torch.float32, Choices()))
+"""Pairs whose members the ordinary tests combine with others."""
+
 FORMATS = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
-@pytest.mark.parametrize("choices", [Choices(), HIDDEN])
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize(
+    ("dtype", "choices"),
+    [
+        (torch.bfloat16, Choices()),
+        (torch.float32, HIDDEN),
+        *(pytest.param(*other, marks=pytest.mark.slow) for other in OTHERS),
+    ],
+)
 @pytest.mark.parametrize("name", EIGHT_BITS)
 def test_right_kernels_pass(name: str, dtype: Any, choices: Choices) -> None:
     report = outcome(EIGHT_BITS[name], choices, dtype, 3, contexts=())
@@ -61,9 +70,8 @@ def test_inputs_and_outputs_may_have_8_bits(dtype: Any) -> None:
         assert report.detectable["0"] < 0.5
 
 
-@pytest.mark.parametrize("inner", ["float8_e4m3fn", "float8_e5m2"])
 @pytest.mark.parametrize(("factor", "outcomes"), [(1.0, {"right", "inconclusive"}), (3.0, {"wrong", "inconclusive"})])
-@pytest.mark.parametrize("name", ["add", "matmul"])
+@pytest.mark.parametrize(("name", "inner"), [("add", "float8_e4m3fn"), ("matmul", "float8_e5m2")])
 def test_opaque_kernels_may_round_to_8_bits(name: str, factor: float, outcomes: set[str], inner: str) -> None:
     inputs = drawn(KERNELS[name], np.random.default_rng(0), "bfloat16", 2)
     report = check_gradients(opaque(KERNELS[name].compute, inner, factor), inputs, raise_exception=False)

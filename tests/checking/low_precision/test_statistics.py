@@ -25,6 +25,7 @@ from refgrad.checking.low_precision.statistics import (
     student_quantile,
 )
 from refgrad.scenario.formats import FORMATS, rounded
+from tests.effort import each
 
 BRAIN = FORMATS["bfloat16"]
 RUNS = 32
@@ -74,8 +75,8 @@ def test_thousands_of_right_gradients_raise_no_alarm(shape: tuple[int, int]) -> 
     assert alarms(range(2000), shape) == []
 
 
-@pytest.mark.parametrize("shared", ["none", "rows"])
-@pytest.mark.parametrize("seed", range(5))
+@each("shared", ["none", "rows"])
+@each("seed", range(5))
 def test_an_error_of_scale_of_one_percent_is_found_in_128_entries(shared: str, seed: int) -> None:
     worst = found(simulated(seed, (4, 32), shared=shared, factor=1.01))
     assert worst is not None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import refgrad.engine as torch
+from tests.effort import each
 
 X = torch.tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
 
@@ -41,7 +42,7 @@ SAME: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
+@each(("one", "other"), SAME)
 def test_two_spellings_give_the_same(one: Callable[[], Any], other: Callable[[], Any]) -> None:
     assert one().shape == other().shape
     assert torch.equal(one(), other())

@@ -10,12 +10,13 @@ from refgrad.engine import Tensor
 from refgrad.engine.functions.methods import composite_functions
 from refgrad.engine.operators.vocabulary import documentation, node_name
 from refgrad.operators import Operator, operator_table
+from tests.effort import each
 
 # Functions that take other arguments than their rows say what these are themselves.
 ROWS = [row for row in operator_table().values() if row.name not in composite_functions({})]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@each("row", ROWS)
 def test_a_docstring_says_what_the_row_says(row: Operator) -> None:
     text = inspect.getdoc(getattr(torch, row.name))
     assert text is not None

@@ -8,6 +8,7 @@ import pytest
 import refgrad.engine as torch
 from refgrad.engine import Tensor
 from refgrad.operators import Operator, operator_table
+from tests.effort import each
 from tests.engine.operators.test_every_row import inside
 from tests.operators.example_attributes import example_attributes
 
@@ -21,8 +22,8 @@ def gradients(row: Operator, operands: list[Tensor]) -> tuple[Any, ...]:
     return torch.grad(output.sum(), operands)
 
 
-@pytest.mark.parametrize("narrow", [torch.float32, torch.float16])
-@pytest.mark.parametrize("row", PAIRS, ids=lambda row: row.name)
+@each("narrow", [torch.float32, torch.float16])
+@each("row", PAIRS)
 def test_a_gradient_beside_a_narrower_operand_is_as_beside_the_same_numbers_in_float64(
     row: Operator, narrow: Any
 ) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 import refgrad.engine as torch
 from refgrad.engine import Tensor
 from refgrad.engine.operators.recording import owned
+from tests.effort import each
 
 VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
     "reshape": lambda x: x.reshape(-1),
@@ -19,8 +19,8 @@ VIEWS: dict[str, Callable[[Tensor], Tensor]] = {
 """What numpy answers with a view of its operand, or with the operand itself."""
 
 
-@pytest.mark.parametrize("requires_grad", [False, True])
-@pytest.mark.parametrize("name", VIEWS)
+@each("requires_grad", [False, True])
+@each("name", VIEWS)
 def test_a_result_shares_no_memory_with_its_operand(name: str, *, requires_grad: bool) -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=requires_grad)
     assert not np.shares_memory(VIEWS[name](x).array, x.array)

@@ -15,6 +15,7 @@ from refgrad.interpreter import keywords
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 from refgrad.strategies import scenarios
+from tests.effort import each
 
 Function = Callable[..., Any]
 
@@ -102,9 +103,9 @@ def test_a_long_random_scenario_replays_bit_for_bit(seed: int) -> None:
     assert_scenario_replays(random_scenario(seed, Profile(length=(10, 30))))
 
 
-@pytest.mark.parametrize("name", operator_table())
+@each("name", operator_table())
 def test_every_operator_replays_bit_for_bit(name: str) -> None:
-    for seed in range(6):
+    for seed in range(3):
         assert_scenario_replays(operator_scenario(seed, name))
 
 
@@ -274,7 +275,7 @@ REFUSED: Sequence[tuple[Function, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "message"), REFUSED, ids=[str(i) for i in range(len(REFUSED))])
+@each(("function", "message"), REFUSED)
 def test_what_would_not_hold_for_other_values_is_refused(function: Function, message: str) -> None:
     point = torch.tensor([1.5]) if function is not _indexes else torch.tensor([1.5, 2.0])
     with pytest.raises(RuntimeError, match=message):

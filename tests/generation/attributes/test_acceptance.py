@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from refgrad.generation import operator_scenario
 from refgrad.generation.attributes.rules import accepts
 from refgrad.interpreter import Float64, evaluate, keywords
 from refgrad.operators import operator_table
+from tests.effort import each
 
 WITH_ATTRIBUTES = [name for name, row in operator_table().items() if row.attributes]
 
@@ -50,7 +50,7 @@ def test_whatever_is_drawn_is_accepted(name: str, seed: int) -> None:
         assert accepts(operator, shapes, operator.bind(keywords(step)))
 
 
-@pytest.mark.parametrize(("name", "shapes", "given_attributes"), REFUSED)
+@each(("name", "shapes", "given_attributes"), REFUSED)
 def test_what_libraries_refuse_is_not_accepted(
     name: str, shapes: list[tuple[int, ...]], given_attributes: dict[str, Any]
 ) -> None:

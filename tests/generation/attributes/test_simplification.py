@@ -6,9 +6,10 @@ import pytest
 
 from refgrad.generation.attributes import simplification as simpler
 from refgrad.scenario import Slice
+from tests.effort import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "value", "expected"),
     [
         (simpler.one_of((0, 1)), 1, [0]),

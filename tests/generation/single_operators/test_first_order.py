@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import GenerationError, Profile, edge_scenario, operator_scenario, random_scenario
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
-from tests.effort import seeds
+from tests.effort import each, seeds
 from tests.generation.scenario_audit import complaints, entries_on_edges
 
 OPERATORS = tuple(operator_table())
@@ -24,7 +24,6 @@ Thing = TypeVar("Thing")
 
 
 @pytest.mark.parametrize("profile", [Profile(), Profile(seeds=False), Profile(dtype="float32")], ids=repr)
-@settings(max_examples=150)
 @given(name=st.sampled_from(OPERATORS), seed=st.integers(0, 2**64 - 1))
 def test_a_scenario_applies_the_operator_once(profile: Profile, name: str, seed: int) -> None:
     scenario = operator_scenario(seed, name, profile)
@@ -58,7 +57,7 @@ def _alike(x: str = "", y: str = "") -> bool:
     return "..." in x + y or len(x.split()) == len(y.split())
 
 
-@pytest.mark.parametrize("name", WITH_EDGES)
+@each("name", WITH_EDGES)
 def test_every_example_of_an_edge_is_tried(name: str) -> None:
     row = operator_table()[name]
     examples = [example for edge in row.edges for example in edge.examples]
@@ -78,7 +77,7 @@ def missed(wanted: Iterable[object], seen: Iterable[Iterable[object]]) -> set[ob
     return left
 
 
-@pytest.mark.parametrize("name", [n for n in OPERATORS if not operator_table()[n].shapes and n not in VECTORS_ALONE])
+@each("name", [n for n in OPERATORS if not operator_table()[n].shapes and n not in VECTORS_ALONE])
 def test_shapes_are_adversarial(name: str) -> None:
     leaves = (leaf for seed in SEEDS for leaf in operator_scenario(seed, name).leaves)
     assert any(are_adversarial(shapes) for shapes in so_far(leaf.value.shape for leaf in leaves))
@@ -109,13 +108,13 @@ def test_vectors_have_many_lengths_together(name: str) -> None:
     assert any(len(set(shapes) - {(0,), (1,)}) > 1 for shapes in drawn)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if operator_table()[name].shapes])
+@each("name", [name for name in OPERATORS if operator_table()[name].shapes])
 def test_a_pattern_is_met_by_several_shapes(name: str) -> None:
     drawn = (tuple(leaf.value.shape for leaf in _operands(operator_scenario(seed, name))) for seed in SEEDS)
     assert any(len(kinds) >= 3 for kinds in so_far(drawn))
 
 
-@pytest.mark.parametrize("name", [n for n, row in operator_table().items() if len(row.differentiable_arguments) > 1])
+@each("name", [n for n, row in operator_table().items() if len(row.differentiable_arguments) > 1])
 def test_an_operand_is_constant_on_either_side_or_twice_the_same(name: str) -> None:
     scenarios = (operator_scenario(seed, name) for seed in range(5000))
     pairs = ([leaf for leaf in _operands(s) if leaf.value.dtype != "bool"][-2:] for s in scenarios)
@@ -132,7 +131,7 @@ def test_stress_values_are_tried_where_an_operator_is_alone_and_nowhere_else(nam
     leaves = (leaf.value.to_numpy() for seed in range(150) for leaf in operator_scenario(seed, name).leaves)
     wanted = {number for numbers in row.stress_values.values() for number in numbers}
     assert missed(wanted, (array.ravel().tolist() for array in leaves if array.dtype != np.bool_)) == set()
-    graphs = [random_scenario(seed, Profile(operators=frozenset({name}))) for seed in range(30)]
+    graphs = [random_scenario(seed, Profile(operators=frozenset({name}))) for seed in seeds(30)]
     assert [text for scenario in graphs for text in complaints(scenario, Profile()) if "range" in text] == []
 
 

@@ -12,7 +12,7 @@ from refgrad.generation.single_operators.fixed_cases import CASES
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
-from tests.effort import sampled
+from tests.effort import each, sampled
 
 TABLE = operator_table()
 FORMULAS = [name for name, row in TABLE.items() if row.elementwise and not row.edges]
@@ -22,7 +22,7 @@ def first_shapes(operator: str, profile: Profile = Profile()) -> set[tuple[int, 
     return {scenario.leaves[0].value.shape for scenario in fixed_cases(operator, profile)}
 
 
-@pytest.mark.parametrize("operator", FORMULAS)
+@each("operator", FORMULAS)
 def test_a_formula_meets_every_shape(operator: str) -> None:
     assert first_shapes(operator) >= {shape for shapes in CASES for shape in shapes}
 

@@ -8,6 +8,7 @@ import pytest
 from refgrad.generation import Profile, forward_cases, second_order_cases, third_order_cases
 from refgrad.interpreter import Float64, evaluate
 from refgrad.scenario import Scenario
+from tests.effort import each
 
 Made = Callable[[str], tuple[Scenario, ...]]
 
@@ -43,8 +44,8 @@ def test_every_leaf_moves() -> None:
         assert [name for name, _ in pushed.tangents] == [leaf.name for leaf in scenario.leaves]
 
 
-@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
-@pytest.mark.parametrize("name", ["sin", "corrcoef", "set_at", "scatter_add", "det"])
+@each("make", MADE.values())
+@each("name", ["sin", "corrcoef", "set_at", "scatter_add", "det"])
 def test_no_operand_is_empty_and_nothing_shows_the_same_twice(make: Made, name: str) -> None:
     made = make(name)
     assert made

@@ -9,6 +9,7 @@ from refgrad.generation import large_scenarios, period_of
 from refgrad.generation.profile import COUNTS
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
+from tests.effort import each
 
 TABLE = operator_table()
 FORMULAS = [name for name, row in TABLE.items() if row.elementwise and row.differentiable_arguments]
@@ -23,7 +24,7 @@ def test_an_operator_meets_an_array_of_thousands_and_one_of_tens_of_thousands(op
     assert 2**15 < sizes[1] <= COUNTS["largest_array"]
 
 
-@pytest.mark.parametrize("operator", [*FORMULAS[::8], *OTHERS])
+@each("operator", [*FORMULAS[::8], *OTHERS])
 def test_what_it_gives_is_finite(operator: str) -> None:
     for scenario in large_scenarios(operator):
         assert all(np.all(np.isfinite(array)) for array in evaluate(scenario, Float64()).values())
@@ -42,7 +43,7 @@ def test_behind_the_last_full_vector_there_is_a_tail(width: int) -> None:
     assert all(size % width for size in sizes)
 
 
-@pytest.mark.parametrize("operator", FORMULAS[::8])
+@each("operator", FORMULAS[::8])
 def test_one_period_of_a_formula_stands_for_all_of_it(operator: str) -> None:
     for scenario in large_scenarios(operator):
         period = period_of(scenario)
@@ -53,7 +54,7 @@ def test_one_period_of_a_formula_stands_for_all_of_it(operator: str) -> None:
             assert np.array_equal(np.resize(small[name], array.shape), array)
 
 
-@pytest.mark.parametrize("operator", OTHERS)
+@each("operator", OTHERS)
 def test_what_does_not_repeat_has_no_period(operator: str) -> None:
     assert all(period_of(scenario) is None for scenario in large_scenarios(operator))
 

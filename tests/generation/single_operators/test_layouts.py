@@ -24,7 +24,7 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.scenario import Scenario
 
-MANY = 200
+MANY = 100
 
 
 def allowing(*operators: str) -> Profile:

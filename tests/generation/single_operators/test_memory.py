@@ -9,6 +9,7 @@ from refgrad.generation import Profile, memory_scenarios, memory_scenarios_of_se
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Detach, Slice
+from tests.effort import each
 
 TABLE = operator_table()
 OPERATORS = [name for name, row in TABLE.items() if row.differentiable_arguments]
@@ -62,7 +63,7 @@ def test_every_operator_has_some_of_each_order(operator: str) -> None:
     assert all(len(scenario.gradients) == 1 for scenario in twice)
 
 
-@pytest.mark.parametrize("operator", OPERATORS[::6])
+@each("operator", OPERATORS[::6])
 def test_entries_stay_in_the_domain(operator: str) -> None:
     for scenario in memory_scenarios(operator):
         assert all(np.all(np.isfinite(array)) for array in evaluate(scenario, Float64()).values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.generation import GenerationError, Profile, third_order_scenario
@@ -17,7 +17,6 @@ FLAT = [name for name in OPERATORS if all(map(operator_table()[name].vanishes, o
 """Operators whose derivative is zero wherever there is one."""
 
 
-@settings(max_examples=200)
 @given(name=st.sampled_from(OPERATORS), seed=st.integers(0, 2**64 - 1))
 def test_one_operator_is_differentiated_thrice(name: str, seed: int) -> None:
     scenario = third_order_scenario(seed, name)
@@ -29,7 +28,6 @@ def test_one_operator_is_differentiated_thrice(name: str, seed: int) -> None:
     assert parse(scenario.text) == scenario
 
 
-@settings(max_examples=200)
 @given(
     name=st.sampled_from([
         name for name in OPERATORS if name not in FLAT and operator_table()[name].family != "scattering"
@@ -83,7 +81,6 @@ def test_all_forms_occur(name: str) -> None:
     assert plain == (name != "sum")
 
 
-@settings(max_examples=60)
 @given(seed=st.integers(0, 2**64 - 1))
 def test_graphs_are_differentiated_thrice(seed: int) -> None:
     scenario = triple_backward_scenario(seed)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -116,18 +114,3 @@ def test_a_reset_works_with_every_operator(setup: str) -> None:
     by_none, by_zero = (StartedLibrary(replace(adapter, zero_grad=reset)) for reset in resets)
     assert by_none.kinds_differentiated(["a number"], reset=True) == []
     assert by_zero.kinds_differentiated(["a number"], reset=True) == ["a number", "a number without a seed"]
-
-
-@pytest.mark.parametrize(
-    ("setup", "scalars_only"),
-    [(scalar_tape.SOURCE, True), (scalar_tape.ARRAYS, False)],
-)
-def test_an_engine_of_python_floats_has_only_scalars_of_float64(
-    setup: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, scalars_only: bool
-) -> None:
-    (tmp_path / "floats.py").write_text(setup)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    adapter = choose(LibraryModules("floats", ("floats",), sys.executable), Asking(answer, {})).started.adapter
-    assert adapter.scalars_only is scalars_only
-    assert ("{scalar}" in adapter.leaf) is scalars_only
-    assert (adapter.dtype, adapter.dtypes == ("float64",)) == ("float64", scalars_only)

@@ -13,6 +13,7 @@ from scipy.spatial.distance import minkowski
 from refgrad.generation import operator_scenario
 from refgrad.interpreter import Float64, evaluate, keywords, numpy_forward
 from refgrad.operators import operator_table
+from tests.effort import each
 
 
 def scaled(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -52,8 +53,8 @@ NUMPY: Mapping[str, Callable[..., Any]] = MappingProxyType({
 })
 
 
-@pytest.mark.parametrize("name", NUMPY)
-@pytest.mark.parametrize("seed", range(12))
+@each("name", NUMPY)
+@each("seed", range(12))
 def test_a_contraction_is_that_of_numpy(name: str, seed: int) -> None:
     scenario = operator_scenario(seed, name)
     (step,) = (step for step in scenario.applications if step.operator == name)

@@ -19,6 +19,7 @@ from refgrad.operators import operator_table
 from refgrad.operators.composites.linear_algebra import NORMALS, SCALING, TERMS, reflection
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import parse
+from tests.effort import each
 
 WORST_CONDITION = 1e6
 
@@ -71,8 +72,8 @@ NUMPY: Mapping[str, Callable[..., Any]] = MappingProxyType({
 })
 
 
-@pytest.mark.parametrize("name", NUMPY)
-@pytest.mark.parametrize("seed", range(12))
+@each("name", NUMPY)
+@each("seed", range(12))
 def test_a_row_is_the_function_of_numpy(name: str, seed: int) -> None:
     scenario = operator_scenario(seed, name)
     (step,) = (step for step in scenario.applications if step.operator == name)
@@ -154,16 +155,16 @@ def test_matrices_that_are_not_square_are_refused(name: str) -> None:
         numpy_forward(row)(*arrays, **{"upper": True, "unitriangular": False} if row.attributes else {})
 
 
-@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
-@pytest.mark.parametrize("axes", [(0, 1), (1, 0), (-1, 0), (1, 2)])
+@each("offset", [-2, -1, 0, 1, 2])
+@each("axes", [(0, 1), (1, 0), (-1, 0), (1, 2)])
 def test_traces_are_those_of_numpy(offset: int, axes: tuple[int, int]) -> None:
     x = np.random.default_rng(6).normal(size=(3, 2, 4))
     row = operator_table()["trace"]
     assert np.allclose(numpy_forward(row)(x, offset=offset, axes=axes), np.trace(x, offset, *axes), rtol=1e-14)
 
 
-@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2, 3])
-@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2), (1, 3)])
+@each("offset", [-2, -1, 0, 1, 2, 3])
+@each("shape", [(3, 3), (2, 4), (4, 2), (1, 3)])
 def test_the_gradient_of_a_trace_is_one_on_its_diagonal(shape: tuple[int, int], offset: int) -> None:
     x = engine.tensor(np.ones(shape), requires_grad=True)
     engine.trace(x, offset=offset, axes=(0, 1)).backward()

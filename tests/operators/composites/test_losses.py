@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.effort import each
 from tests.operators.applying import applied, assert_close
 
 random = np.random.default_rng(4)
@@ -16,8 +17,8 @@ POSITIVE = random.random((2, 4)) < 0.5
 REDUCTIONS = ["mean", "sum", "none"]
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize(
+@each("reduction", REDUCTIONS)
+@each(
     ("name", "arrays", "attributes"),
     [
         ("mse_loss", (X, Y), {}),
@@ -42,8 +43,8 @@ def test_losses_of_numbers_are_those_of_torch(
     assert_close(applied(name, *arrays, **attributes, reduction=reduction), expected)
 
 
-@pytest.mark.parametrize("reduction", ["batchmean", "sum", "none"])
-@pytest.mark.parametrize(("y", "log_target"), [(TRUTHS, False), (Y, True)])
+@each("reduction", ["batchmean", "sum", "none"])
+@each(("y", "log_target"), [(TRUTHS, False), (Y, True)])
 @pytest.mark.engines
 def test_divergences_are_those_of_torch(y: Any, log_target: bool, reduction: str) -> None:  # noqa: FBT001
     torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -51,8 +52,8 @@ def test_divergences_are_those_of_torch(y: Any, log_target: bool, reduction: str
     assert_close(applied("kl_div", X, y, reduction=reduction, log_target=log_target), expected)
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize(
+@each("reduction", REDUCTIONS)
+@each(
     ("name", "arrays", "positive", "attributes"),
     [
         ("soft_margin_loss", (X,), POSITIVE, {}),
@@ -72,13 +73,9 @@ def test_losses_of_signs_are_those_of_torch(
     assert_close(applied(name, *arrays, positive, **attributes, reduction=reduction), expected)
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize(
-    ("shape", "target"), [((4,), 3), ((2, 4), (1, 3)), ((2, 4, 3), ((0, 1, 3), (2, 2, 0))), ((0, 4), ())]
-)
-@pytest.mark.parametrize(
-    ("name", "attributes"), [("nll_loss", {}), ("cross_entropy", {}), ("cross_entropy", {"label_smoothing": 0.3})]
-)
+@each("reduction", REDUCTIONS)
+@each(("shape", "target"), [((4,), 3), ((2, 4), (1, 3)), ((2, 4, 3), ((0, 1, 3), (2, 2, 0))), ((0, 4), ())])
+@each(("name", "attributes"), [("nll_loss", {}), ("cross_entropy", {}), ("cross_entropy", {"label_smoothing": 0.3})])
 @pytest.mark.engines
 def test_losses_of_classes_are_those_of_torch(
     name: str, attributes: dict[str, Any], shape: tuple[int, ...], target: Any, reduction: str
@@ -92,8 +89,8 @@ def test_losses_of_classes_are_those_of_torch(
     assert_close(applied(name, x, target=target, **attributes, reduction=reduction), expected)
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@each("reduction", REDUCTIONS)
+@each("smoothing", [0.0, 0.3])
 @pytest.mark.engines
 def test_classes_may_have_probabilities(smoothing: float, reduction: str) -> None:
     torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -103,8 +100,8 @@ def test_classes_may_have_probabilities(smoothing: float, reduction: str) -> Non
     assert_close(applied("soft_cross_entropy", X, SHARES, label_smoothing=smoothing, reduction=reduction), expected)
 
 
-@pytest.mark.parametrize("p", [1, 2])
-@pytest.mark.parametrize(("x", "target"), [(X, (1, 3)), (X[0], 2)])
+@each("p", [1, 2])
+@each(("x", "target"), [(X, (1, 3)), (X[0], 2)])
 @pytest.mark.engines
 def test_margins_between_classes_are_those_of_torch(x: Any, target: Any, p: int) -> None:
     torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -112,7 +109,7 @@ def test_margins_between_classes_are_those_of_torch(x: Any, target: Any, p: int)
     assert_close(applied("multi_margin_loss", x, target=target, p=p, margin=0.7), expected)
 
 
-@pytest.mark.parametrize("target", [(0,), (0, 4), 0, (0, -1)])
+@each("target", [(0,), (0, 4), 0, (0, -1)])
 def test_classes_that_do_not_fit_are_refused(target: Any) -> None:
     with pytest.raises(ValueError, match="class"):
         applied("nll_loss", X, target=target)

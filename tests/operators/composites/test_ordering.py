@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad import engine
+from tests.effort import each
 from tests.operators.applying import applied, assert_close
 
 X = np.random.default_rng(2).normal(size=(3, 4, 5))
@@ -42,8 +43,8 @@ def test_axes_are_brought_into_order_one_by_one(axis: int) -> None:
     assert_close(applied("median", X, axis=axis, keepdims=True), np.median(X, axis=axis, keepdims=True))
 
 
-@pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 0.75, 1.0])
-@pytest.mark.parametrize("axis", [0, 1, -1])
+@each("q", [0.0, 0.3, 0.5, 0.75, 1.0])
+@each("axis", [0, 1, -1])
 def test_quantiles_are_those_of_numpy(axis: int, q: float) -> None:
     assert_close(applied("quantile", X, q=q, axis=axis), np.quantile(X, q, axis=axis))
     assert_close(applied("quantile", X, q=q, axis=axis, keepdims=True), np.quantile(X, q, axis=axis, keepdims=True))

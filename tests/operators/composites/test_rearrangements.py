@@ -14,6 +14,7 @@ from refgrad.native import calls
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
+from tests.effort import each
 
 Array = npt.NDArray[np.float64]
 FAMILIES = frozenset({"movement", "selection", "scattering"})
@@ -33,7 +34,7 @@ def apply(name: str, *arrays: Array, **attributes: Any) -> Array:
 
 
 @pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in NOT_IN_PYTORCH])
+@each("name", [name for name in ROWS if name not in NOT_IN_PYTORCH])
 @pytest.mark.engines
 def test_the_value_is_pytorchs(name: str) -> None:
     pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -55,8 +56,8 @@ def test_the_value_is_pytorchs(name: str) -> None:
         assert np.allclose(seen, expected, rtol=1e-14, atol=ROUNDING), scenario.text
 
 
-@pytest.mark.parametrize("axis", [None, 0, 1, -1])
-@pytest.mark.parametrize("position", [0, 2, -1])
+@each("axis", [None, 0, 1, -1])
+@each("position", [0, 2, -1])
 def test_delete_and_insert_undo_each_other(axis: int | None, position: int) -> None:
     shorter = apply("delete", X, axis=axis, position=position)
     assert np.array_equal(shorter, np.delete(X, position, axis))

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.effort import each
 from tests.operators.applying import applied, assert_close
 
 X = np.random.default_rng(1).normal(size=(2, 3, 4))
 
 
-@pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize(
+@each("axis", [0, 1, -1])
+@each(
     ("name", "expected"),
     [
         ("cumsum", np.cumsum),

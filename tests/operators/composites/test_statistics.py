@@ -10,23 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from tests.effort import each
 from tests.operators.applying import applied, assert_close
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4))
 AXES = [None, 0, -1, (0,), (1, 2), (2, 0), (-1, -3), (2, 0, 1)]
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("correction", [0, 1])
-@pytest.mark.parametrize("axis", AXES)
+@each("keepdims", [False, True])
+@each("correction", [0, 1])
+@each("axis", AXES)
 def test_spreads_are_those_of_numpy(axis: Any, correction: int, keepdims: bool) -> None:  # noqa: FBT001
     for name in ("var", "std"):
         expected = getattr(np, name)(X, axis=axis, ddof=correction, keepdims=keepdims)
         assert_close(applied(name, X, axis=axis, correction=correction, keepdims=keepdims), expected)
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", AXES)
+@each("keepdims", [False, True])
+@each("axis", AXES)
 def test_norms_are_those_of_numpy(axis: Any, keepdims: bool) -> None:  # noqa: FBT001
     orders = {"l1_norm": 1, "l2_norm": 2, "max_norm": np.inf}
     for name, order in orders.items():
@@ -36,8 +37,8 @@ def test_norms_are_those_of_numpy(axis: Any, keepdims: bool) -> None:  # noqa: F
     assert_close(applied("vector_norm", X, axis=axis, order=2.5, keepdims=keepdims), expected)
 
 
-@pytest.mark.parametrize("keepdims", [False, True])
-@pytest.mark.parametrize("axis", AXES)
+@each("keepdims", [False, True])
+@each("axis", AXES)
 def test_ranges_and_sums_of_exponentials_are_those_of_numpy_and_scipy(axis: Any, keepdims: bool) -> None:  # noqa: FBT001
     assert_close(applied("ptp", X, axis=axis, keepdims=keepdims), np.ptp(X, axis=axis, keepdims=keepdims))
     assert_close(applied("logsumexp", X, axis=axis, keepdims=keepdims), logsumexp(X, axis=axis, keepdims=keepdims))

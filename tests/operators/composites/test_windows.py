@@ -14,6 +14,7 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
 from refgrad.operators.composites.windows import Sliding
+from tests.effort import each
 
 WINDOWS = [name for name, row in operator_table().items() if row.family == "windows"]
 
@@ -24,8 +25,8 @@ def forward(name: str, *arrays: Any, **attributes: Any) -> Any:
     return numpy_forward(row)(*(np.array(array, dtype=float) for array in arrays), **row.bind(attributes))
 
 
-@pytest.mark.parametrize("name", [name for name in WINDOWS if name != "convolve"])
-@pytest.mark.parametrize("seed", range(8))
+@each("name", [name for name in WINDOWS if name != "convolve"])
+@each("seed", range(8))
 @pytest.mark.engines
 def test_a_window_is_that_of_pytorch(name: str, seed: int) -> None:
     pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -39,8 +40,8 @@ def test_ties_in_a_window_leave_a_choice(name: str, seed: int) -> None:
     assert not examine(edge_scenario(seed, name), start(find_adapter("refgrad"))).failed
 
 
-@pytest.mark.parametrize("mode", ["full", "same", "valid"])
-@pytest.mark.parametrize("lengths", [(1, 1), (2, 3), (4, 3), (5, 2), (3, 3)])
+@each("mode", ["full", "same", "valid"])
+@each("lengths", [(1, 1), (2, 3), (4, 3), (5, 2), (3, 3)])
 def test_a_convolution_of_vectors_is_that_of_numpy(mode: Any, lengths: tuple[int, int]) -> None:
     x, y = (np.arange(1.0, length + 1) ** 2 for length in lengths)
     np.testing.assert_array_equal(forward("convolve", x, y, mode=mode), np.convolve(x, y, mode))

@@ -13,6 +13,7 @@ from refgrad.operators.expression import ColumnError, column
 from refgrad.operators.functions import FUNCTIONS, FormulaFunction
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.functions.rows import CONSTANTS
+from tests.effort import each
 
 ROWS = {
     "half": FormulaFunction(("x",), ("1 / 2",)),
@@ -55,7 +56,7 @@ def test_a_gap_in_a_column_is_an_error(cells: Mapping[str, Any], absent: tuple[s
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each("name", FUNCTIONS)
 def test_a_row_speaks_of_its_parameters_and_of_functions_of_the_table(name: str) -> None:
     row = FUNCTIONS[name]
     texts = [*row.derivatives, row.domain, row.definition or "0"]

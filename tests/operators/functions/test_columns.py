@@ -18,6 +18,7 @@ from refgrad.operators import Formula
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import series_precision
 from refgrad.operators.functions.series import coefficient, series_functions
+from tests.effort import each
 from tests.interpreter.complex_array import ComplexArray
 from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUNCTIONS
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
@@ -96,7 +97,7 @@ def magnifies(name: str, point: Point, value: Any) -> bool:
     return any(rate is not None and abs(x * rate) > MAGNIFIED * abs(value) for x, rate in slopes)
 
 
-@pytest.mark.parametrize(("name", "system"), CELLS)
+@each(("name", "system"), CELLS)
 def test_a_column_has_the_value_of_the_function_at_edges_of_its_domain(name: str, system: str) -> None:
     column = SYSTEMS[system]
     points = [p for p in edges_inside(name) if all(map(column.takes, p))]
@@ -107,7 +108,7 @@ def test_a_column_has_the_value_of_the_function_at_edges_of_its_domain(name: str
         assert unknown or column.agrees(value, truth(name, point)), f"{point}: {value}, not {truth(name, point)}"
 
 
-@pytest.mark.parametrize(("name", "system"), [cell for cell in CELLS if FUNCTIONS[cell[0]].domain != "True"])
+@each(("name", "system"), [cell for cell in CELLS if FUNCTIONS[cell[0]].domain != "True"])
 def test_where_a_function_has_no_value_no_column_has_one(name: str, system: str) -> None:
     for point in edges(name, HALVES):
         if not in_domain(name, point) and truth(name, point) is None:

@@ -12,6 +12,7 @@ from flint import arb, arb_series
 from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import BALL_FUNCTIONS, precision, series_precision
 from refgrad.operators.functions.series import SERIES_FUNCTIONS
+from tests.effort import each
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 
 OF_ONE = sorted(name for name, row in FUNCTIONS.items() if row.parameters == ("x",))
@@ -34,7 +35,7 @@ def coefficients(function: Any, point: float) -> list[Any]:
         return [mpmath.nstr(c, 50) for c in result]
 
 
-@pytest.mark.parametrize(("name", "point"), [(name, point) for name in SMOOTH for point in POINTS[name]])
+@each(("name", "point"), [(name, point) for name in SMOOTH for point in POINTS[name]])
 def test_a_series_has_the_coefficients_that_mpmath_finds(name: str, point: float) -> None:
     expected = coefficients(DIGITS_FUNCTIONS[name], point)
     with series_precision(160, LENGTH):
@@ -54,9 +55,7 @@ def test_a_series_of_an_order_has_the_coefficients_that_mpmath_finds(name: str, 
         assert all(abs(actual[order] - arb(number)) < arb("1e-20") for order, number in enumerate(expected))
 
 
-@pytest.mark.parametrize(
-    "name", ["expm1", "log1p", "sinh", "tanh", "arcsinh", "arctanh", "arctan", "arcsin", "sin", "tan"]
-)
+@each("name", ["expm1", "log1p", "sinh", "tanh", "arcsinh", "arctanh", "arctan", "arcsin", "sin", "tan"])
 def test_a_series_is_accurate_near_zero(name: str) -> None:
     with series_precision(128, 3):
         value = SERIES_FUNCTIONS[name](arb_series([arb("1e-60"), 1]))
@@ -65,7 +64,7 @@ def test_a_series_is_accurate_near_zero(name: str) -> None:
         assert float(value[1].rad()) < 1e-30
 
 
-@pytest.mark.parametrize("name", OF_ONE)
+@each("name", OF_ONE)
 def test_a_ball_encloses_what_its_members_have(name: str) -> None:
     random = np.random.default_rng(0)
     low, high = (0.1, 0.9) if name in INSIDE_ONE else (1.1, 4.0) if name in ABOVE_ONE else (0.1, 4.0)
@@ -84,7 +83,7 @@ def test_a_monotone_function_has_no_wider_ball_than_its_values(order: int) -> No
     assert float(enclosure.rad()) <= 0.51 * abs(float((high - low).mid()))
 
 
-@pytest.mark.parametrize("name", OF_ONE)
+@each("name", OF_ONE)
 def test_plain_numbers_are_taken_as_balls(name: str) -> None:
     plain = BALL_FUNCTIONS[name](1.25 if name in ABOVE_ONE else 0.25)
     assert plain.overlaps(BALL_FUNCTIONS[name](arb(1.25 if name in ABOVE_ONE else 0.25)))

@@ -14,6 +14,7 @@ from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.scenario import Constant, parse
+from tests.effort import each
 from tests.oracles.programs import certified_gradient, gradient_of, leaf, program
 
 PROGRAMS: dict[str, tuple[list[str], Callable[..., Any]]] = {
@@ -107,7 +108,7 @@ IN_MPMATH: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
 """What mathematics calls each operator, and a point."""
 
 
-@pytest.mark.parametrize("name", IN_MPMATH)
+@each("name", IN_MPMATH)
 def test_an_operator_s_derivative_is_that_of_the_function_of_its_name(name: str) -> None:
     function, point = IN_MPMATH[name]
     names = ["x", "y"][: len(point)]
@@ -185,7 +186,7 @@ def test_next_to_a_kink_the_slope_is_certain() -> None:
     assert gradient.radius.tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("operator", "arrays"),
     [
         ("log", [-1.0]),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from flint import arb
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.generation import forward_scenario, random_scenario
@@ -60,7 +60,6 @@ def test_what_does_not_depend_on_a_leaf_that_moves_stands_still() -> None:
     assert CertifiedOracle(parse(text)).value("t").balls.tolist() == arb(0)
 
 
-@settings(max_examples=150)
 @given(name=st.sampled_from(OPERATORS), seed=SEEDS)
 def test_the_tangent_is_that_of_pairs_of_values_and_speeds(name: str, seed: int) -> None:
     scenario = forward_scenario(seed, name)
@@ -74,7 +73,6 @@ def test_the_tangent_is_that_of_pairs_of_values_and_speeds(name: str, seed: int)
         assert one.is_nan() or one.overlaps(tangents.balls[index])
 
 
-@settings(max_examples=150)
 @given(name=st.sampled_from(OPERATORS), seed=SEEDS)
 def test_the_tangent_is_the_first_coefficient_of_a_series(name: str, seed: int) -> None:
     scenario = forward_scenario(seed, name)
@@ -85,7 +83,6 @@ def test_the_tangent_is_the_first_coefficient_of_a_series(name: str, seed: int) 
         assert not one.is_finite() or one.overlaps(other)
 
 
-@settings(max_examples=150)
 @given(seed=SEEDS, data=st.data())
 def test_a_cotangent_meets_the_tangent_as_the_tangents_meet_what_it_sends_back(seed: int, data: st.DataObject) -> None:
     """⟨u, J v⟩ = ⟨Jᵀ u, v⟩, for graphs with sharing and fan-out."""
@@ -116,7 +113,6 @@ def directions_of(step: Jvp) -> dict[str, npt.NDArray[np.float64]]:
     return {leaf: tangent.to_numpy() for leaf, tangent in step.tangents}
 
 
-@settings(max_examples=100)
 @given(seed=SEEDS)
 def test_central_differences_in_float64_are_near(seed: int) -> None:
     """(f(x + hv) - f(x - hv)) / 2h, which no oracle has a part in."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy
 from flint import arb
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, random_scenario
@@ -68,7 +68,6 @@ def test_what_is_made_of_a_gradient_of_a_gradient_goes_on_through_it(formula: st
         assert contains(oracle.gradient(leaf, (("r", None),)).balls[()], sympy.diff(result, symbol).subs(PLACE))
 
 
-@settings(max_examples=40)
 @given(number=st.integers(0, 2**32))
 def test_the_tape_agrees_with_series_alone_at_order_three(number: int) -> None:
     scenario = random_scenario(number, SMALL)

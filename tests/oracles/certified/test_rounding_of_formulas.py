@@ -12,7 +12,7 @@ from refgrad.generation import Profile, operator_scenario
 from refgrad.operators import operator_table
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Scenario, parse
-from tests.effort import seeds
+from tests.effort import each, seeds
 
 MOST = 100
 """How many times what half an ulp of the value and of each operand makes of a value, a formula may round."""
@@ -71,7 +71,7 @@ def excess_of_slope(name: str, at: float) -> float:
 UNARY = [name for name in ROWS if len(operator_table()[name].arguments) == 1 and not operator_table()[name].attributes]
 
 
-@pytest.mark.parametrize("name", [name for name in UNARY if name not in SLOPES])
+@each("name", [name for name in UNARY if name not in SLOPES])
 def test_a_rule_rounds_no_more_near_0_than_its_operand_does(name: str) -> None:
     low, high = operator_table()[name].samples.get("x", (-1.0, 1.0))
     inside = [number for number in NEAR_0 if low <= number <= high]
@@ -83,7 +83,7 @@ def test_a_rule_that_is_excused_does_cancel(name: str) -> None:
     assert excess_of_slope(name, 2.0**-30) > MOST
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in CANCELS])
+@each("name", [name for name in ROWS if name not in CANCELS])
 def test_a_formula_rounds_no_more_than_its_operands_do(name: str) -> None:
     worst = max(map(excess, applications(name)), default=0.0)
     assert worst < MOST

@@ -13,6 +13,7 @@ from refgrad.operators.functions.balls import precision, series_precision
 from refgrad.operators.functions.series import SERIES_FUNCTIONS, coefficient
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.scenario import Constant, Grad, Scenario, parse
+from tests.effort import each, seeds
 from tests.oracles.agreement import only_backward
 from tests.oracles.cross_checks.ball_series import SERIES_FUNCTIONS as WRITTEN_ANEW
 from tests.oracles.cross_checks.derivatives_along import derivatives_along
@@ -85,7 +86,7 @@ def weighted_sum(balls: object, weights: Floats) -> arb:
 
 def test_the_tape_and_the_series_agree_at_order_one_and_two_on_generated_scenarios() -> None:
     widest = 0.0
-    for number in range(120):
+    for number in seeds(300):
         scenario = random_scenario(number, Profile(max_backwards=1))
         ((output, seed),) = only_backward(scenario)
         random = np.random.default_rng(number)
@@ -121,7 +122,7 @@ BY_SLOPE = {"erfinv", "digamma", "i0", "i1", "i0e", "i1e"}
 POINTS = {"arccosh": (1.75,), "arctan2": (0.625, -1.5), "hypot": (0.625, -1.5), "maximum": (0.5, 2.0)}
 
 
-@pytest.mark.parametrize("name", [name for name, row in FUNCTIONS.items() if not row.integers and name not in BY_SLOPE])
+@each("name", [name for name, row in FUNCTIONS.items() if not row.integers and name not in BY_SLOPE])
 def test_series_functions_agree_with_others_that_were_written_anew(name: str) -> None:
     both = SERIES_FUNCTIONS[name], WRITTEN_ANEW[name]
     points = POINTS.get(name, (0.375, -0.5)[: len(FUNCTIONS[name].parameters)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from flint import arb, arb_series
 
 from refgrad.generation import Profile, random_scenario
@@ -13,6 +12,7 @@ from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions, precision
 from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import Scenario, parse
+from tests.effort import each, seeds
 from tests.oracles.agreement import only_backward
 from tests.oracles.cross_checks.ball_series import (
     SERIES_FUNCTIONS,
@@ -48,9 +48,9 @@ def the_two_derivatives(scenario: Scenario, seed: int) -> tuple[arb, arb]:
     return directional_derivative(scenario, output, weights, directions), along
 
 
-def test_series_agree_with_the_tape_on_300_generated_scenarios() -> None:
+def test_series_agree_with_the_tape_on_generated_scenarios() -> None:
     widest = 0.0
-    for seed in range(300):
+    for seed in seeds(300):
         by_series, by_tape = the_two_derivatives(random_scenario(seed, Profile(max_backwards=1)), seed)
         with precision(128):
             assert by_series.overlaps(by_tape), f"seed {seed}: {by_series} and {by_tape}"
@@ -65,7 +65,7 @@ def test_a_series_differentiates_a_program_by_itself() -> None:
         assert derivative.overlaps(4 * arb(4).exp())
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@each("name", sorted(FUNCTIONS))
 def test_the_vocabulary_s_derivatives_are_those_of_flint(name: str) -> None:
     function = FUNCTIONS[name]
     point = POINTS.get(name, (0.375, -0.5)[: len(function.parameters)])

@@ -16,6 +16,7 @@ from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.slopes.curves import TYPICAL_SIZES, Floats, Positions, Samples
 from refgrad.oracles.slopes.one_sided import one_sided
 from refgrad.scenario import Constant, Scenario, parse
+from tests.effort import each, seeds
 from tests.interpreter.batched import BatchedFloat64
 from tests.oracles.agreement import compare, only_backward
 from tests.oracles.cross_checks.finite_differences import (
@@ -35,8 +36,8 @@ def difference(lines: list[str], **leaves: object) -> dict[str, Difference]:
     return finite_differences(scenario, only_backward(scenario))
 
 
-def test_the_bound_holds_and_is_narrow_on_300_generated_scenarios() -> None:
-    for seed in range(300):
+def test_the_bound_holds_and_is_narrow_on_generated_scenarios() -> None:
+    for seed in seeds(300):
         scenario = random_scenario(seed, Profile(max_backwards=1, operators=FEW_CANCEL))
         comparison = compare(scenario)
         assert not comparison.disagree.any(), f"seed {seed}"
@@ -45,7 +46,7 @@ def test_the_bound_holds_and_is_narrow_on_300_generated_scenarios() -> None:
 
 def test_the_bound_holds_whatever_the_operators() -> None:
     entries = Counter[str]()
-    for seed in range(300):
+    for seed in seeds(300):
         comparison = compare(random_scenario(seed, Profile(max_backwards=1)))
         assert not comparison.disagree.any(), f"seed {seed}"
         entries["all"] += comparison.conclusive.size
@@ -106,8 +107,8 @@ def test_on_the_border_of_a_domain_the_one_sided_derivative_is_found(y: float, g
     assert abs(found.value) <= found.error < goal
 
 
-@pytest.mark.parametrize("x", [1e-6, 1e-9, 1e-12, 1e-14])
-@pytest.mark.parametrize("operator", ["sqrt", "log", "log2"])
+@each("x", [1e-6, 1e-9, 1e-12, 1e-14])
+@each("operator", ["sqrt", "log", "log2"])
 def test_near_zero_the_steps_are_as_small_as_the_leaf(operator: str, x: float) -> None:
     scenario = program({"x": x}, [f"l = {operator} x"])
     found = finite_differences(scenario, only_backward(scenario))["x"]
@@ -115,8 +116,8 @@ def test_near_zero_the_steps_are_as_small_as_the_leaf(operator: str, x: float) -
     assert abs(found.value - truth) <= found.error < 1e-8 * abs(truth)
 
 
-@pytest.mark.parametrize("distance", [1e-4, 1e-6, 1e-8, 1e-10])
-@pytest.mark.parametrize("operator", ["arcsin", "arccos", "arctanh"])
+@each("distance", [1e-4, 1e-6, 1e-8, 1e-10])
+@each("operator", ["arcsin", "arccos", "arctanh"])
 def test_near_one_the_bound_of_an_inverse_function_holds(operator: str, distance: float) -> None:
     scenario = program({"x": 1 - distance}, [f"l = {operator} x"])
     found = finite_differences(scenario, only_backward(scenario))["x"]

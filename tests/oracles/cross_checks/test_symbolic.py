@@ -15,7 +15,7 @@ from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle
 from refgrad.oracles.certified.series import true_derivative
 from refgrad.scenario import Constant, Scenario, parse
-from tests.effort import sampled
+from tests.effort import each, sampled
 from tests.operators.example_attributes import example_attributes
 from tests.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, Symbols, symbolic_gradient
 from tests.oracles.programs import program
@@ -52,6 +52,8 @@ def test_every_operator_agrees_with_the_certified_oracle_to_thirty_digits(name: 
         asked += 1
         oracle = CertifiedOracle(scenario)
         assert all(holds(slopes, oracle.gradient(leaf, contributions(scenario))) for leaf, slopes in found.items())
+        if asked == 3:
+            break
     assert asked >= 2
 
 
@@ -99,7 +101,7 @@ def formula_derivative(operator: Operator, argument: str, point: Mapping[str, fl
     return system.at(system.sympy.diff(expression, symbols[argument]))
 
 
-@pytest.mark.parametrize("row", ELEMENTWISE, ids=lambda row: row.name)
+@each("row", ELEMENTWISE)
 def test_the_derivative_of_every_formula_is_what_sympy_says(row: Operator) -> None:
     choices = Choices(0)
     for _ in range(3):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from flint import arb
 
 from refgrad.grading.judging.examination import examine
@@ -12,6 +11,7 @@ from refgrad.operators.functions import FUNCTIONS
 from refgrad.operators.functions.balls import ball_functions
 from refgrad.oracles import CertifiedOracle, undefined_between
 from refgrad.scenario import parse
+from tests.effort import each
 
 OUTSIDE = """\
 x = leaf float64[2] {-0x1p-40 0x1p+0} requires_grad
@@ -23,7 +23,7 @@ read grad x
 """
 
 
-@pytest.mark.parametrize("name", [name for name, row in FUNCTIONS.items() if not row.integers])
+@each("name", [name for name, row in FUNCTIONS.items() if not row.integers])
 def test_what_is_not_a_number_stays_so(name: str) -> None:
     """Whole parameters, as the first of polygamma, are numbers that formulas write down."""
     function, count = ball_functions(64)[name], len(FUNCTIONS[name].parameters)

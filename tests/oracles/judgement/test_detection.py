@@ -13,13 +13,14 @@ import pytest
 from refgrad.generation import Profile, random_scenario
 from refgrad.oracles import Certified, CertifiedOracle, judge
 from refgrad.scenario import Scenario
+from tests.effort import seeds
 from tests.operators.rules import gradients
 from tests.oracles.agreement import only_backward
 from tests.oracles.programs import FEW_CANCEL, certified_gradient, program
 
 Floats = npt.NDArray[np.float64]
 
-SCENARIOS = 250
+SCENARIOS = len(seeds(500))
 INJECTED = {1e-3: 1.0, 1e-4: 1.0, 1e-6: 1.0, 1e-8: 1.0, 1e-10: 0.99, 1e-12: 0.95, 1e-13: 0.85, 1e-14: 0.4}
 """Relative error put into one random entry, and the share of scenarios in which it must be caught."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats
@@ -36,7 +36,6 @@ def slopes_at(function: Callable[[Floats], Floats], x: float) -> BoundedSlopes:
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@settings(max_examples=60)
 @given(x=st.floats(-3, 3))
 def test_the_true_slope_lies_in_the_interval(name: str, x: float) -> None:
     assume(name != "float32 inside" or abs(x) > FINER_THAN_THE_STEPS)
@@ -112,7 +111,6 @@ def test_a_kink_is_told_from_rounding(bend: float, *, kink: bool) -> None:
     assert slopes_at(lambda x: 0.3 + bend * np.abs(x), 0.0).kink[0] == kink
 
 
-@settings(max_examples=300)
 @given(
     jump=st.floats(-100, 100),
     distance=st.one_of(st.just(0.0), st.floats(-1e-2, 1e-2), st.floats(-1e-6, 1e-6)),
