@@ -99,6 +99,11 @@ def test_a_large_array_is_not_printed() -> None:
     ]
 
 
+def test_a_large_array_of_one_number_is_printed() -> None:
+    lines = message(FAULTS["sign flipped"], np.full(1000, 0.5)).splitlines()
+    assert lines[-3] == "    x0 = np.full((1000,), 0.5)"
+
+
 @pytest.mark.parametrize(
     ("fault", "told"),
     [

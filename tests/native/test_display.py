@@ -110,10 +110,11 @@ def test_a_step_that_the_result_does_not_need_is_left_out() -> None:
     assert "unused" not in shown("jax", SECOND, exp="jnp.exp({x})", multiply="{x} * {y}", sin="jnp.sin({x})")
 
 
-def test_a_region_that_is_not_left_by_the_step_that_is_shown_is_left_behind_it() -> None:
+@pytest.mark.parametrize(("step", "end"), [(4, ["Show", "Leave"]), (6, ["Leave", "Show"])])
+def test_a_region_is_left_once_where_it_ends_or_behind_the_step_that_is_shown(step: int, end: list[str]) -> None:
     text = "x = leaf float64[] {0x1p+0} requires_grad\nenter no_grad\na = exp x\nread value a\nleave\nread value a\n"
-    statements = displayed(parse(text), ADAPTER, start(ADAPTER).spelling, 4)
-    assert [type(each).__name__ for each in statements] == ["Call", "Enter", "Call", "Show", "Leave"]
+    statements = displayed(parse(text), ADAPTER, start(ADAPTER).spelling, step)
+    assert [type(each).__name__ for each in statements] == ["Call", "Enter", "Call", *end]
 
 
 def test_a_program_in_a_language_without_display_templates_has_its_pullback() -> None:

@@ -18,14 +18,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4675, "report": 2564, "facts": 755, "checking": 4844, "generation": 3265, "native": 3770,
-    "operators": 2491, "engine": 2342, "oracles": 2299, "scenario": 1304, "cli": 1223, "pytest_plugin": 1012,
-    "lifecycle": 855, "adapters": 376, "interpreter": 336, ".": 418,
+    "grading": 4683, "report": 2497, "facts": 755, "checking": 4883, "generation": 3267, "native": 3696,
+    "operators": 2479, "engine": 2342, "oracles": 2294, "scenario": 1302, "cli": 1220, "pytest_plugin": 1005,
+    "lifecycle": 821, "adapters": 372, "interpreter": 336, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
 MODULES = 271
-CHOSEN_NUMBERS = 255
+CHOSEN_NUMBERS = 256
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 
