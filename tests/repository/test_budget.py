@@ -11,6 +11,7 @@ import sys
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ NO_CODE = frozenset({
 })  # fmt: skip
 
 
+@cache
 def code_lines(source: str) -> list[int]:
     """Return the numbers of the lines that hold code: a token other than a comment or a statement that is a string."""
     strings = {
