@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.messages import _output_text, advice, program
+from refgrad.checking.messages import WrongEntries, _output_text, advice, program
 from refgrad.checking.report import describe_inconclusive
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
@@ -207,6 +207,23 @@ def test_seeds_of_twelve_entries_are_printed_in_full(entries: int, seed: str) ->
 )
 def test_the_outputs_that_take_part_are_told(seeds: tuple[Any, ...], told: str) -> None:
     assert _output_text(seeds) == told
+
+
+@pytest.mark.parametrize(
+    ("regressor", "array", "told"),
+    [
+        ("", None, "backward gives:  5, the norm of these entries"),
+        ("1", np.ones(2), "backward gives:  7, the sum of these entries"),
+        ("input 0", np.array([1.0, 2.0]), "backward gives:  11, the sum of gradient * input 0"),
+    ],
+)
+def test_entries_that_are_wrong_together_are_told_by_one_number(
+    regressor: str, array: np.ndarray[Any, Any] | None, told: str
+) -> None:
+    subject = CheckedFunction(start(find_adapter("refgrad")), lambda x0: x0, [np.array([1.0, 2.0])])
+    gradients = np.array([3.0, 4.0]), np.array([6.0, 8.0])
+    wrong = WrongEntries("a sum is missing", (np.ones(2),), 0, (slice(None),), gradients, regressor, array)
+    assert told in wrong.message(subject)
 
 
 def test_the_program_goes_backward_from_an_output_whose_seed_is_not_all_zeros() -> None:
