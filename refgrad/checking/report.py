@@ -186,8 +186,8 @@ def answered(report: GradientReport, *, raise_exception: bool = True, **toleranc
 
 def unchecked(engine: str, why: str, outcome: Outcome = "inconclusive", **fields: Any) -> GradientReport:
     """Return the report on a function of which no gradient was judged, by default since it cannot be checked."""
-    fields = {"cause": "unsupported", "explanation": Explanation(why)} | fields
-    return GradientReport(engine, outcome, "none", 0, 0, **fields)
+    fields.setdefault("cause", "unsupported")
+    return GradientReport(engine, outcome, "none", 0, 0, explanation=Explanation(why), **fields)
 
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:
