@@ -90,9 +90,8 @@ def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of oth
     ``equation`` is a function of outputs and inputs that is zero at the solution; its derivative is accepted, too.
 
     Raises :class:`GradientError` with the wrong entry and a program that shows it, unless ``raise_exception`` is False:
-    then the report finds the same message when it is read first. Raises :class:`InconclusiveError` if the check is
-    inconclusive, unless ``strict`` is False or ``allow`` contains the report's ``cause``, and AdapterError or
-    EngineStartError without the engine.
+    then the report finds this message when it is read. Raises :class:`InconclusiveError` if the check is inconclusive,
+    unless ``strict`` is False or ``allow`` has the ``cause``, and AdapterError or EngineStartError without the engine.
     """
     if unknown := set(allow) - CAUSES:
         raise ValueError(f"allow has {sorted(unknown)}, but causes are {sorted(CAUSES)}")
@@ -160,11 +159,11 @@ def _report(
             with subject.random_state.kept():
                 report = _checked(subject, options, slow)
     except SubjectError as error:
-        return unchecked(name, str(error), error.__cause__, error.cause, error.outcome)
+        return unchecked(name, str(error), error.outcome, cause=error.cause, raised=error.__cause__)
     except OutOfTime:
         return unchecked(name, OUT_OF_TIME, cause="time")
     except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
-        return unchecked(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", error)
+        return unchecked(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", raised=error)
     return report
 
 

@@ -40,7 +40,7 @@ def higher_orders(check: GradientCheck, report: GradientReport, order: int) -> G
             if "once_differentiable" not in str(error) and "does not require grad" not in str(error):
                 raise
             why = f"the gradient cannot be differentiated: {error}"
-            report = unchecked(subject.engine.adapter.name, why, error.__cause__)
+            report = unchecked(subject.engine.adapter.name, why, raised=error.__cause__)
         if report.outcome != "right":
             return report.introduced(f"in the gradient of order {each} as a function of inputs and cotangents, ")
     return report
@@ -131,7 +131,7 @@ def forward_report(subject: CheckedFunction, choices: np.random.Generator, repor
     except WrongError:
         raise
     except Exception as error:  # noqa: BLE001 (rules of users and of engines may raise anything)
-        return unchecked(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", error)
+        return unchecked(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", raised=error)
     for k, tangent in tangents.items():
         for _ in range(SEEDS):
             seed = random_signed(pullback.outputs[k].shape, choices, SEED_WIDTH)
@@ -176,7 +176,7 @@ def batched_report(subject: CheckedFunction, choices: np.random.Generator, repor
         batched = [None if each is None else library.read_gradient(each) for each in read]
     except Exception as error:  # noqa: BLE001 (as above)
         message = f"batched gradients raised {type(error).__name__}: {first_line(error)}"
-        return unchecked(subject.engine.adapter.name, message, error)
+        return unchecked(subject.engine.adapter.name, message, raised=error)
     for row in range(BATCH):
         gradients = pullback.gradients(_seeds(pullback, {k: batch[row] for k, batch in batches.items()}))
         for name, one, many in zip(subject.names, gradients, batched, strict=True):

@@ -184,15 +184,10 @@ def answered(report: GradientReport, *, raise_exception: bool = True, **toleranc
     return bool(report)
 
 
-def unchecked(
-    engine: str,
-    why: str,
-    raised: BaseException | None = None,
-    cause: str = "unsupported",
-    outcome: Outcome = "inconclusive",
-) -> GradientReport:
+def unchecked(engine: str, why: str, outcome: Outcome = "inconclusive", **fields: Any) -> GradientReport:
     """Return the report on a function of which no gradient was judged, by default since it cannot be checked."""
-    return GradientReport(engine, outcome, "none", 0, 0, cause=cause, raised=raised, explanation=Explanation(why))
+    fields.setdefault("cause", "unsupported")
+    return GradientReport(engine, outcome, "none", 0, 0, explanation=Explanation(why), **fields)
 
 
 def describe_inconclusive(discrepancy: Discrepancy) -> str:

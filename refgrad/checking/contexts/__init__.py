@@ -59,13 +59,10 @@ def _sentence(what: str, names: Sequence[str], state: str) -> str:
 
 
 Parts: TypeAlias = Sequence[Callable[[], Variant]]
+Make: TypeAlias = Callable[[Layout, Sequence[int], Parts], Variant]
 
 
-def _in_layouts(
-    shapes: Sequence[tuple[int, ...]],
-    layouts: Iterable[Layout],
-    make: Callable[[Layout, Sequence[int], Parts], Variant],
-) -> Iterator[Variant]:
+def _in_layouts(shapes: Sequence[tuple[int, ...]], layouts: Iterable[Layout], make: Make) -> Iterator[Variant]:
     """Yield the variant for all arrays that have a layout, with those for each of some of them as parts."""
     several = [n for n, shape in enumerate(shapes) if prod(shape) > 1]
     for layout in layouts:

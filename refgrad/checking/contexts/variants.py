@@ -276,7 +276,7 @@ class PlainCall:
         try:
             self.compare(variant)
         except (Mismatch, Refused, SubjectError) as error:
-            if _is_lost(error):
+            if type(error.__cause__).__name__ == "AcceleratorError":  # all later calls in this process fail, too
                 kind = WrongError if isinstance(error, Mismatch) else SubjectError
                 raise kind(f"the device failed when {variant.where}: {error.__cause__}") from error
             if isinstance(error, SubjectError):
@@ -323,11 +323,6 @@ def _is_unsupported(error: Exception) -> bool:
     """Return True if an exception means that a backward does not support a context."""
     raised = Raised(type(error).__name__, str(error), tuple(each.__name__ for each in type(error).__mro__))
     return raised.is_unsupported or isinstance(error, AssertionError) or bool(re.search(UNSUPPORTED_TEXT, str(error)))
-
-
-def _is_lost(error: BaseException) -> bool:
-    """Return True if an error says that the device failed. All later calls in this process fail, too."""
-    return type(error.__cause__).__name__ == "AcceleratorError"
 
 
 def _largest(array: Array) -> float:
