@@ -100,9 +100,8 @@ def repaired(chosen: tuple[Step, ...], kept: Kept) -> Evaluated | None:
             result = replace(result, scenario=with_fitting_seeds(result.scenario))
     except ScenarioError:
         return None
-    if result is None or result.proper < kept.proper or (kept.clear and not result.clear):
-        return None
-    return result
+    fits = result is not None and result.proper >= kept.proper and (result.clear or not kept.clear)
+    return result if fits else None
 
 
 def _from_gradients(scenario: Scenario) -> frozenset[str]:

@@ -152,10 +152,9 @@ def _asked(stage: _Stage | None, candidates: Iterator[Steps], seen: frozenset[St
             if (chosen := adapted(steps, stage.kept)) in tried:
                 continue
             candidate = repaired(chosen, stage.kept)
-            is_new = candidate is not None and candidate.scenario.steps not in tried
+            if candidate and candidate.scenario.steps not in tried and weight(candidate.scenario) < stage.weight:
+                return _question(stage, candidates, candidate, frozenset({*tried, chosen, candidate.scenario.steps}))
             tried.add(chosen)
-            if candidate is not None and is_new and weight(candidate.scenario) < stage.weight:
-                return _question(stage, candidates, candidate, frozenset({*tried, candidate.scenario.steps}))
         stage = stage.following
         candidates = iter(()) if stage is None else stage.candidates
     return None

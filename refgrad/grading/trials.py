@@ -193,10 +193,8 @@ def backward_steps(engine: Engine, leaf: Leaf, name: str) -> tuple[Step, ...]:
 
 def _fitting(scenario: Scenario, engine: Engine) -> Scenario:
     """Return the scenario, with sums in place of seeds if the engine takes none and has the operators for that."""
-    if "seed" in engine.adapter.features:
-        return scenario
-    summed = without_seeds(scenario, weighs=False)
-    return scenario if "sum" in engine.absent(summed) else summed
+    seeded = "seed" in engine.adapter.features
+    return scenario if seeded or "sum" in engine.absent(summed := without_seeds(scenario, weighs=False)) else summed
 
 
 def without_seed(steps: tuple[Step, ...]) -> tuple[Step, ...]:

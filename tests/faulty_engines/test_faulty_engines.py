@@ -14,8 +14,10 @@ from tests.faulty_engines.fault import Fault, is_generated, may_meet_behaviours,
 from tests.faulty_engines.faults import CLEAN, FAULTS, NO_FUSED_FAULT
 from tests.faulty_engines.remembering import remembered_scenarios
 from tests.faulty_engines.rules.forward_faults import NO_FORWARD_FAULT
+from tests.faulty_engines.rules.nesting_faults import NO_RECORDING_FAULT
 from tests.faulty_engines.tapes.forward_tape import ForwardTape
 from tests.faulty_engines.tapes.fused_tape import FusedTape
+from tests.faulty_engines.tapes.recording_tape import RecordingTape
 from tests.grading.sparing import one_fault_a_search
 
 LARGEST_COUNTEREXAMPLE = 8
@@ -53,8 +55,8 @@ def test_what_faulty_engines_are_made_of_fails_nothing_at_the_standard_profile(c
 @pytest.mark.whole
 @each_clean
 def test_what_faulty_engines_are_made_of_fails_nothing_as_it_stands(clean: Fault) -> None:
-    """Of composites in one piece and forward mode, what faults of the kind break is enough: the rest is the tape's."""
-    kind = {NO_FUSED_FAULT: FusedTape, NO_FORWARD_FAULT: ForwardTape}.get(clean)
+    """Of a tape that can do more, what faults of its kind break is enough: the rest is the plain tape's."""
+    kind = {NO_FUSED_FAULT: FusedTape, NO_FORWARD_FAULT: ForwardTape, NO_RECORDING_FAULT: RecordingTape}.get(clean)
     alike = [fault for fault in FAULTS if kind is not None and issubclass(fault.engine, kind)]
     broken = frozenset[str]().union(*(fault.breaks | fault.may_break for fault in alike))
     found = verdicts(clean, "smoke", only=broken or None)

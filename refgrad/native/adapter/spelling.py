@@ -47,8 +47,8 @@ def spellings(adapter: AnyAdapter, members: Members) -> Mapping[str, tuple[str, 
     ``members`` looks up names in the library. Operators without a spelling are left out. Raises EngineStartError where
     ``members`` fails.
     """
-    spelled_out = {*adapter.operators, *adapter.aliases}
-    rows = [row for row in operator_table().values() if adapter.alike or row.name in spelled_out]
+    table = operator_table()
+    rows = [row for name, row in table.items() if adapter.alike or name in adapter.operators or name in adapter.aliases]
     names = [name for row in rows for name in (row.name, *row.aliases)]
     try:
         functions = members(adapter.alike, names) if adapter.alike else {}

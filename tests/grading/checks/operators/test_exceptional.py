@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -12,6 +13,7 @@ from refgrad.generation import exceptional_positions
 from refgrad.generation.shrinking import with_short_names
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.settings import EFFORTS
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.grading.broken import bench, verdict
@@ -57,6 +59,12 @@ def nansum(x, axis, keepdims):
 """
 
 
+@pytest.fixture(autouse=True)
+def exceptional_numbers_are_tried_as_in_the_standard_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    effort: Any = EFFORTS["smoke"]
+    monkeypatch.setitem(effort, "exceptional", EFFORTS["standard"]["exceptional"])
+
+
 @dataclass(frozen=True, slots=True)
 class Spelled:
     """How an engine spells an operator, and the check that tells."""
@@ -70,7 +78,7 @@ class Spelled:
         """Return a bench for the reference engine with that spelling."""
         operator = self.check.partition("/")[2]
         spellings = {operator: self.spelling, **dict(self.others)}
-        return bench(SETUP, "standard", operators=spellings, only={*spellings, "multiply", "sum"})
+        return bench(SETUP, operators=spellings, only={*spellings, "multiply", "sum"})
 
 
 NAN = "lambda array: np.isnan(array)"
