@@ -13,7 +13,7 @@ from hypothesis import settings
 USUAL = 100
 """The examples that hypothesis draws by default; a test names as many seeds as would go with them."""
 
-LEAST = 5
+LEAST = 3
 
 
 def seeds(count: int) -> range:

@@ -60,7 +60,9 @@ def test_a_computed_operand_keeps_away_from_the_bounds_of_its_range(seed: int) -
 
 @pytest.mark.parametrize("name", ["standard", "without seeds", "scalars", "without accumulation", "edges"])
 def test_a_drawn_scenario_satisfies_its_profile(name: str) -> None:
-    @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    """Examples of a database are shrunk ones, which need not read every gradient."""
+
+    @settings(database=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(scenarios(PROFILES[name]))
     def check(scenario: Scenario) -> None:
         assert complaints(scenario, PROFILES[name]) == []
