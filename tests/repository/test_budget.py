@@ -19,14 +19,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4683, "report": 2497, "facts": 755, "checking": 4883, "generation": 3267, "native": 3696,
+    "grading": 4681, "report": 2497, "facts": 755, "checking": 4877, "generation": 3265, "native": 3696,
     "operators": 2479, "engine": 2342, "oracles": 2294, "scenario": 1302, "cli": 1220, "pytest_plugin": 1005,
     "lifecycle": 821, "adapters": 372, "interpreter": 336, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
 MODULES = 271
-CHOSEN_NUMBERS = 256
+CHOSEN_NUMBERS = 254
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 
