@@ -256,8 +256,9 @@ class StartedLibrary(Engine):
         single = self.knowing(operators={operator.name: text}, aliases={}, alike=())
         right, errors, of_arrays = 0, 0, operator.elementwise or kinds == [NUMBER]
         for scenario in small_fixed_cases(operator, kinds, self):
-            first, *others = map(single.value, _at_several_points(_values_only(scenario)))
-            for finding in (first, *others) if first.outcome in RIGHT else (first,):
+            findings = map(single.value, _at_several_points(_values_only(scenario)))
+            first = next(findings)
+            for finding in chain((first,), findings if first.outcome in RIGHT else ()):
                 if finding.outcome not in RIGHT | REFUSED:
                     return finding
             if first.outcome in RIGHT:
