@@ -52,7 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in reports.glob("*.json"):
         document = read_report(path)
         kept = [v for v in document.verdicts if v.operator.startswith(KEPT)]
-        verdicts = [v for v in kept if not v.failed] + [v for v in kept if v.failed][:FINDINGS]
+        verdicts = (*(v for v in kept if not v.failed), *[v for v in kept if v.failed][:FINDINGS])
         write_report(path, replace(document, verdicts=verdicts))
         if path.name == "neograd.json":
             write_report(earlier / path.name, replace(document, verdicts=verdicts[:-1]))
