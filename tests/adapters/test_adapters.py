@@ -16,6 +16,7 @@ from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 from refgrad.report.document import read_report
+from tests.effort import seeds
 
 ENGINES = [
     *(
@@ -66,7 +67,7 @@ def test_every_operator_that_an_adapter_spells_runs_and_is_right(engine: Engine)
         if name in known or (engine.adapter.scalars_only and not table[name].elementwise):
             continue  # what is wrong in itself may take the process down
         profile = Profile(scalars_only=engine.adapter.scalars_only)
-        scenarios = [operator_scenario(seed, name, profile) for seed in range(8)]
+        scenarios = [operator_scenario(seed, name, profile) for seed in seeds(20)]
         if "seed" not in engine.adapter.features:
             scenarios = [without_seeds(scenario) for scenario in scenarios]
         for scenario in scenarios:
@@ -80,7 +81,7 @@ def test_every_further_spelling_is_right_too(engine: Engine) -> None:
     tried = [(name, text) for name, texts in engine.spellings.items() for text in texts[1:] if name not in known]
     for name, text in tried:
         alone = Engine(replace(engine.adapter, operators={**engine.operators, name: text}, aliases={}))
-        for seed in range(12):
+        for seed in seeds(20):
             finding = examine(operator_scenario(seed, name), alone)
             assert finding.outcome in {"passed", "unsupported", "inconclusive"}, f"{text}: {finding.message}"
 

@@ -70,15 +70,15 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("module", ["mine", "mine.py"])
 @pytest.mark.parametrize(
-    "command",
+    ("module", "command"),
     [
-        (PYTHON, "test_mine.py"),
-        (PYTHON, "-c", "import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'test_mine.py']))"),
-        PYTEST,
+        ("mine", (PYTHON, "test_mine.py")),
+        ("mine.py", (PYTHON, "test_mine.py")),
+        ("mine", (PYTHON, "-c", "import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'test_mine.py']))")),
+        ("mine.py", PYTEST),
     ],
-    ids=["script", "process of a process", "pytest"],
+    ids=["script", "script of a file", "process of a process", "pytest"],
 )
 def test_a_fault_is_seen_where_it_is_larger_than_the_tolerance(
     project: Path, module: str, command: tuple[str, ...]
@@ -102,7 +102,7 @@ def test_a_fault_is_seen_where_it_is_larger_than_the_tolerance(
 )
 def test_pytest_may_have_any_options(project: Path, options: tuple[str, ...]) -> None:
     suite = GradedSuite("mine:gradient", (*PYTEST, "-o", "pythonpath=.", *options))
-    assert grades(suite, "zeros", "scaled-1.01") == {"zeros": "seen", "scaled-1.01": "let through"}
+    assert grades(suite, "zeros") == {"zeros": "seen"}
     assert set(contents(project)) == {"mine.py", "test_mine.py", "pytest.ini"}
 
 
@@ -110,7 +110,7 @@ def test_a_function_may_be_in_the_file_of_its_tests(project: Path) -> None:
     test = TEST.replace("from mine import gradient", "def gradient(x): return 2 * x")
     (project / "test_mine.py").write_text(test)
     for module in ("test_mine", "test_mine.py"):
-        assert grades(GradedSuite(f"{module}:gradient", PYTEST), "sign", "row") == {"sign": "seen", "row": "seen"}
+        assert grades(GradedSuite(f"{module}:gradient", PYTEST), "sign") == {"sign": "seen"}
 
 
 def test_examples_that_fail_are_not_stored_in_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,10 +125,7 @@ from mine import gradient
 def test_gradient(x):
     assert gradient(np.array([x]))[0] == 2 * x
 """)
-    assert grades(GradedSuite("mine:gradient", PYTEST), "sign", "scaled-1.01") == {
-        "sign": "seen",
-        "scaled-1.01": "seen",
-    }
+    assert grades(GradedSuite("mine:gradient", PYTEST), "scaled-1.01") == {"scaled-1.01": "seen"}
     assert set(contents(project)) == {"mine.py", "test_mine.py", "pytest.ini"}
 
 

@@ -73,8 +73,8 @@ def scenarios_are_remembered() -> Iterator[None]:
 def terminal(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     """A folder of its own. Tests that disturb workers have some, and others what takes less time."""
     write_toy_engine(tmp_path)
+    import_toy_engine(monkeypatch)
     if request.node.get_closest_marker("disturbed") is None:
-        import_toy_engine(monkeypatch)
         grade_in_this_process(monkeypatch)
     (tmp_path / "conftest.py").write_text(OF_ANOTHER_PROJECT)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.report.document import read_report
-from tests.cli.conftest import Terminal
+from tests.cli.conftest import Terminal, grade_in_this_process
 from tests.signals import ignoring
 
 pytestmark = pytest.mark.disturbed
@@ -26,8 +26,8 @@ SLOW = ("toy:SLOW", "--profile", "smoke", "--select", "sharing/*", "--select", "
 class Run:
     """A run of ``refgrad grade`` that goes on while the test does something to it."""
 
-    def __init__(self, folder: Path, *arguments: str, ignored: Sequence[int] = ()) -> None:
-        grade = [sys.executable, "-m", "refgrad", "grade", *SLOW, "--workers", "2", *arguments]
+    def __init__(self, folder: Path, workers: int = 1, ignored: Sequence[int] = ()) -> None:
+        grade = [sys.executable, "-m", "refgrad", "grade", *SLOW, "--workers", str(workers)]
         command = ignoring(ignored, grade)
         self.folder = folder
         self.process = subprocess.Popen(
@@ -78,29 +78,31 @@ def resume(terminal: Terminal) -> bytes:
 
 
 def whole(terminal: Terminal, report: Path, *arguments: str) -> bytes:
-    """Run to the end, and return the report."""
-    finished = terminal.grade(*SLOW, *arguments)
+    """Run to the end in this process, and return the report."""
+    with pytest.MonkeyPatch.context() as patch:
+        grade_in_this_process(patch)
+        finished = terminal.grade(*SLOW, *arguments)
     assert (finished.status, finished.errors) == (0, "")
     return report.read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "word"),
+    ("number", "word", "workers"),
     [
-        (signal.SIGHUP, 129, "hangup"),
-        (signal.SIGINT, 130, "interrupted"),
-        (signal.SIGQUIT, 131, "quit"),
-        (signal.SIGTERM, 143, "terminated"),
+        (signal.SIGHUP, "hangup", 1),
+        (signal.SIGINT, "interrupted", 2),
+        (signal.SIGQUIT, "quit", 1),
+        (signal.SIGTERM, "terminated", 2),
     ],
 )
 def test_a_run_that_is_told_to_end_writes_what_is_known_and_goes_on(
-    terminal: Terminal, undisturbed: Undisturbed, number: int, status: int, word: str
+    terminal: Terminal, undisturbed: Undisturbed, number: int, word: str, workers: int
 ) -> None:
-    run = Run(terminal.folder)
+    run = Run(terminal.folder, workers)
     run.wait_for_verdicts(2)
     os.kill(run.process.pid, number)
     ended, errors = run.end()
-    assert ended == status, errors
+    assert ended == 128 + number, errors
     assert errors.startswith(f"Error: {word}: ")
     assert errors.endswith("; go on with --resume\n")
     assert len(errors.splitlines()) == 1
@@ -136,7 +138,7 @@ def kill_the_grader(run: Run) -> None:
 
 
 def is_undisturbed_in_the_end(terminal: Terminal, disturb: Callable[[Run], None], wait: Callable[[Run], None]) -> bytes:
-    run = Run(terminal.folder)
+    run = Run(terminal.folder, workers=2)
     wait(run)
     if run.process.poll() is None:
         disturb(run)

@@ -13,7 +13,7 @@ import pytest
 
 from refgrad.pytest_plugin.plan import Lock
 from refgrad.report.document import read_report
-from tests.cli.conftest import Terminal
+from tests.cli.conftest import Terminal, grade_in_this_process
 
 pytestmark = pytest.mark.disturbed
 
@@ -61,6 +61,12 @@ def sabotage(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     return write
 
 
+@pytest.fixture
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grade in this process, where what happens is not about workers."""
+    grade_in_this_process(monkeypatch)
+
+
 def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(
     terminal: Terminal, sabotage: Callable[..., None]
 ) -> None:
@@ -100,6 +106,7 @@ def test_a_module_that_ends_the_process_is_no_success(terminal: Terminal, comman
     assert line == "Error: engine 'leaving:ADAPTER' cannot be started: its adapter raised SystemExit: 0"
 
 
+@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("setup", ["raise SystemExit(0)", "import os; os._exit(0)", "raise KeyboardInterrupt"])
 def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(terminal: Terminal, setup: str) -> None:
     text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, setup={setup!r})\n"
@@ -109,6 +116,7 @@ def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(termin
     assert finished.errors.splitlines()[-1].startswith("Error: engine 'right' cannot be started: ")
 
 
+@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("error", ["ValueError", "SystemExit", "GeneratorExit"])
 @pytest.mark.parametrize(
     "command",
@@ -149,6 +157,7 @@ def test_a_report_that_another_run_writes_is_refused(terminal: Terminal) -> None
     lock.release()
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
     out = terminal.folder / "out"
     out.mkdir()
@@ -193,6 +202,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("undisturbed") / "right.json"
 
 
+@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("size", [pytest.param(1200, marks=pytest.mark.slow), 2500])
 def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is_room(
     terminal: Terminal, undisturbed: Path, size: int
@@ -218,6 +228,7 @@ def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is
     assert (out / "right.json").read_bytes() == undisturbed.read_bytes()
 
 
+@pytest.mark.usefixtures("no_workers")
 def test_what_an_engine_says_is_bounded_and_plain_wherever_it_is_written(terminal: Terminal) -> None:
     finished = terminal.grade("toy:LOUD", "--profile", "smoke", "--select", "operators/add")
     assert finished.status == 1

@@ -14,9 +14,3 @@ def answers(language: str, *requests: object) -> list[Any]:
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     ran = subprocess.run(LANGUAGES[language].command(), input=lines, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in ran.stdout.splitlines()]
-
-
-def refusal_of_another_protocol(language: str) -> str:
-    """Return what the runner of a language says to a hello of protocol 2."""
-    (answer,) = answers(language, {"id": 1, "hello": {"protocol": 2, "name": "told", "setup": ""}})
-    return str(answer["error"]["message"])

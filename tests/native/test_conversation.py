@@ -15,7 +15,7 @@ from jsonschema_rs import Draft202012Validator
 from refgrad.errors import EngineStartError
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.settings import Settings
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.adapter import AdapterError, AnyAdapter, read_adapter
 from refgrad.native.adapter.registry import adapter_data, adapter_of
 from refgrad.native.engine import Engine, Isolation, launch, reproduce, start
@@ -148,7 +148,8 @@ def engine(stacks: AnyAdapter) -> Iterator[Engine]:
     runner.stop()
 
 
-def test_an_engine_of_a_runner_from_outside_is_graded(engine: Engine) -> None:
+def test_an_engine_of_a_runner_from_outside_is_graded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EFFORTS["smoke"], "small_graphs", 2)
     bench = Bench(engine, settings=Settings("smoke"))
     chosen = [c for c in all_checks() if c.id.split("/")[0] in {"operators", "accumulation", "sharing", "graphs"}]
     verdicts = {check.id: bench.grade(check).verdict for check in chosen}

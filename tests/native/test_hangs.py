@@ -62,8 +62,9 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     yield seconds
 
 
-@pytest.mark.parametrize("line", ["time.sleep(100000)", "while True: pass"])
-@pytest.mark.parametrize(("engine", "blocks"), [(tape, False), (functional, True)])
+@pytest.mark.parametrize(
+    ("engine", "line", "blocks"), [(tape, "time.sleep(100000)", False), (functional, "while True: pass", True)]
+)
 def test_an_operator_that_hangs_costs_at_most_five_time_limits(
     monkeypatch: pytest.MonkeyPatch, engine: Callable[[str], AnyAdapter], line: str, *, blocks: bool
 ) -> None:

@@ -16,7 +16,7 @@ from refgrad.native.adapter import FunctionalAdapter, TapeAdapter
 from refgrad.native.engine import Engine, observe, reproduce
 from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
-from tests.native.answering import answers, refusal_of_another_protocol
+from tests.native.answering import answers
 
 if shutil.which("javac") is None:
     pytest.skip("needs a JDK", allow_module_level=True)
@@ -183,9 +183,8 @@ def test_gradients_of_two_backwards_add_up_in_a_variable_of_their_own(engine: En
     assert "var total_of_x = gradient_of_x.plus(more_of_x);" in reproduce(parse(text), engine)
 
 
-@pytest.mark.parametrize("applied", ["sin x", "multiply x x"])
-def test_its_reproduction_is_java_that_prints_what_was_seen(engine: Engine, applied: str, tmp_path: Path) -> None:
-    scenario = parse(GRADIENT % applied)
+def test_its_reproduction_is_java_that_prints_what_was_seen(engine: Engine, tmp_path: Path) -> None:
+    scenario = parse(GRADIENT.replace("y = %s", "z = sin x\ny = multiply z x"))
     (tmp_path / "finding.java").write_text(reproduce(scenario, engine), encoding="utf-8")
     ran = subprocess.run([JAVA, str(tmp_path / "finding.java")], capture_output=True, text=True, check=True)
     shown = [each.array.item() for each in observe(scenario, engine) if each.array is not None]
@@ -200,24 +199,22 @@ def test_a_setup_that_does_not_compile_is_an_engine_that_cannot_be_started() -> 
         ProcessRunner(broken)
 
 
-def test_it_speaks_the_protocol() -> None:
+def test_it_speaks_the_protocol_and_refuses_another_one() -> None:
     setup = 'class Told { static double told() { System.out.println("told"); return 1; } }'
     call = {"call": {"template": "Told.told()", "fields": {}, "targets": ["x"]}}
     show = {"show": {"call": {"template": "{x}", "fields": {"x": {"name": "x"}}}, "form": "array"}}
-    early, hello, members, ran = answers(
+    early, another, hello, members, ran = answers(
         "java",
         {"id": 1, "run": []},
+        {"id": 5, "hello": {"protocol": 2, "name": "told", "setup": ""}},
         {"id": 2, "hello": {"protocol": 1, "name": "told", "setup": setup}},
         {"id": 3, "members": {"modules": ["Told"], "names": ["told"]}},
         {"id": 4, "run": [{"around": None, "steps": [[call, show], [{"delete": "x"}], [show]]}]},
     )
     assert early["error"]["message"] == "the first request must be a hello"
+    assert another["error"]["message"] == "the runner speaks protocol 1, not 2"
     assert hello["hello"]["language"] == "java"
     assert members["members"] == {"Told": {}}
     one = {"dtype": "float64", "shape": [], "data": "AAAAAAAA8D8="}
     assert ran["ran"][0][:2] == [{"array": one}, {}]
     assert ran["ran"][0][2]["error"]["message"] == "x is not defined"
-
-
-def test_another_protocol_is_refused() -> None:
-    assert refusal_of_another_protocol("java") == "the runner speaks protocol 1, not 2"

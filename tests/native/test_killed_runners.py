@@ -61,7 +61,7 @@ def graded(times: int) -> Iterator[tuple[list[Verdict], Killer]]:
         runner.stop()
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [2, pytest.param(50, marks=pytest.mark.slow)])
 def test_verdicts_are_those_of_a_run_that_nobody_disturbed(times: int) -> None:
     with graded(0) as (undisturbed, _), graded(times) as (disturbed, killer):
         assert killer.done == times

@@ -15,7 +15,7 @@ from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.search import SEARCH
-from refgrad.grading.settings import Settings
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.engine import Engine
 from refgrad.native.process import Limits
 from refgrad.native.runner import ProcessRunner
@@ -31,7 +31,9 @@ pytestmark = pytest.mark.disturbed
 
 LIMITS = Limits(start=60.0, program=20.0, memory=1 << 27)
 CRASHES = 1
-"""The processes that a search spends here: what is behind the first crash is the same crash."""
+"""The processes and further scenarios that a search spends here: what is behind the first crash is the same crash."""
+SCENARIOS = 3
+"""The fixed scenarios of an operator here, and as many drawn ones: some engines are started anew for each."""
 PATIENCE = 0.5
 """The seconds for a program of an engine that does not answer: the sine, which does, takes a five-hundredth of it."""
 KILLED_WITHIN = 10.0
@@ -61,6 +63,9 @@ def test_the_check_that_meets_it_gets_its_verdict_and_the_next_one_its_own(
 ) -> None:
     monkeypatch.setitem(SEARCH, "most_crashed", CRASHES)
     monkeypatch.setitem(SEARCH, "most_hung", CRASHES)
+    monkeypatch.setitem(SEARCH, "most_for_another", CRASHES)
+    for tried in ("operators", "fixed_cases"):
+        monkeypatch.setitem(EFFORTS["smoke"], tried, SCENARIOS)
     with running(misbehaviour) as bench:
         assert outcome(bench, CHECKS["operators/exp"]) == misbehaviour.outcome
         assert outcome(bench, CHECKS["operators/sin"]) == "passed"

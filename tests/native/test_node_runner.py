@@ -12,7 +12,7 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.settings import Settings
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine, observe, reproduce, start
@@ -50,7 +50,8 @@ def engine() -> Iterator[Engine]:
     runner.stop()
 
 
-def test_what_is_right_passes_and_what_is_wrong_is_found(engine: Engine) -> None:
+def test_what_is_right_passes_and_what_is_wrong_is_found(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EFFORTS["smoke"], "small_graphs", 2)
     bench = Bench(engine, settings=Settings("smoke"))
     chosen = [c for c in all_checks() if c.id.split("/")[0] in {"operators", "accumulation", "sharing", "graphs"}]
     verdicts = {check.id: bench.grade(check).verdict for check in chosen}

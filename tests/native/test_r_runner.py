@@ -15,7 +15,7 @@ from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, observe, reproduce
 from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
-from tests.native.answering import answers, refusal_of_another_protocol
+from tests.native.answering import answers
 
 RSCRIPT = shutil.which("Rscript") or ""
 if not RSCRIPT:
@@ -123,23 +123,21 @@ def test_a_setup_that_does_not_run_is_an_engine_that_cannot_be_started() -> None
         ProcessRunner(broken)
 
 
-def test_it_speaks_the_protocol() -> None:
+def test_it_speaks_the_protocol_and_refuses_another_one() -> None:
     call = {"call": {"template": "told()", "fields": {}, "targets": ["x"]}}
     show = {"show": {"call": {"template": "{x}", "fields": {"x": {"name": "x"}}}, "form": "array"}}
-    early, hello, members, ran = answers(
+    early, another, hello, members, ran = answers(
         "r",
         {"id": 1, "run": []},
+        {"id": 5, "hello": {"protocol": 2, "name": "told", "setup": ""}},
         {"id": 2, "hello": {"protocol": 1, "name": "told", "setup": 'told <- function() { print("told"); 1 }'}},
         {"id": 3, "members": {"modules": ["base"], "names": ["sin"]}},
         {"id": 4, "run": [{"around": None, "steps": [[call, show], [{"delete": "x"}], [show]]}]},
     )
     assert early["error"]["message"] == "the first request must be a hello"
+    assert another["error"]["message"] == "the runner speaks protocol 1, not 2"
     assert hello["hello"]["language"] == "r"
     assert members["members"] == {"base": {}}
     one = {"dtype": "float64", "shape": [], "data": "AAAAAAAA8D8="}
     assert ran["ran"][0][:2] == [{"array": one}, {}]
     assert ran["ran"][0][2]["error"]["message"] == "x is not defined"
-
-
-def test_another_protocol_is_refused() -> None:
-    assert refusal_of_another_protocol("r") == "the runner speaks protocol 1, not 2"

@@ -18,7 +18,7 @@ from tests.native.misbehaving_engines import MISBEHAVIOURS, SETUP
 from tests.native.tiny_engine import tiny_adapter
 
 LEAVING, HANGING = ("leaves with status 3", "never ends")
-Start = Callable[[str], ProcessRunner]
+Start = Callable[..., ProcessRunner]
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def start() -> Iterator[Start]:
     """Return what starts an engine whose exponential misbehaves."""
     runners: list[ProcessRunner] = []
 
-    def started(name: str) -> ProcessRunner:
+    def started(name: str, seconds: float = 1.0) -> ProcessRunner:
         (misbehaviour,) = (each for each in MISBEHAVIOURS if each.name == name)
-        runners.append(ProcessRunner(misbehaviour.adapter(), limits=Limits(program=1.0)))
+        runners.append(ProcessRunner(misbehaviour.adapter(), limits=Limits(program=seconds)))
         return runners[-1]
 
     yield started
@@ -90,7 +90,7 @@ def test_what_was_run_ahead_is_not_run_again_and_stops_at_the_first_end(start: S
 
 
 def test_a_program_that_hangs_is_ended_and_told_in_which_step(start: Start) -> None:
-    runner = start(HANGING)
+    runner = start(HANGING, 0.5)
     seen = observe(scenario("exp", 1), Engine(runner.adapter, runner))
     ending = seen[1].ending
     assert ending is not None
@@ -98,7 +98,7 @@ def test_a_program_that_hangs_is_ended_and_told_in_which_step(start: Start) -> N
 
 
 def test_a_program_that_hangs_has_its_own_time_and_not_that_of_its_batch(start: Start) -> None:
-    runner = start(HANGING)
+    runner = start(HANGING, 0.5)
     engine = Engine(runner.adapter, runner)
     started = time.monotonic()
     (ending,) = runner.run_until_ended([engine.program(scenario("exp", 1)) for _ in range(100)])
