@@ -117,6 +117,13 @@ def test_a_region_is_left_once_where_it_ends_or_behind_the_step_that_is_shown(st
     assert [type(each).__name__ for each in statements] == ["Call", "Enter", "Call", *end]
 
 
+def test_only_the_last_of_two_backwards_shows_its_seeds() -> None:
+    backward = "backward y seed float64[] {0x1p+1} retain_graph\n"
+    scenario = parse(f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = exp x\n{backward}{backward}")
+    statements = displayed(scenario, ADAPTER, start(ADAPTER).spelling, 4, watch_seeds=True)
+    assert [type(each).__name__ for each in statements[-4:]] == ["Call", "Call", "Call", "Show"]
+
+
 def test_a_program_in_a_language_without_display_templates_has_its_pullback() -> None:
     statements = displayed(parse(FIRST), find_adapter("adolc"), lambda *_: "exp({x})")
     assert [type(each) for each in statements] == [Call, Function, Call, Call, Show]

@@ -111,7 +111,7 @@ STRICT = "[pytest]\nfilterwarnings = error\n"
 
 def test_an_engine_that_cannot_be_started_is_one_line_whatever_other_plugins_miss(folder: Folder) -> None:
     (folder.path / "pytest.ini").write_text(STRICT)
-    result = folder.grade("ABSENT", "-n2", *TWO, apart=True)
+    result = folder.grade("ABSENT", "-n1", *TWO, apart=True)
     assert result.ret == 3
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     assert "syrupy" not in result.stderr.str()

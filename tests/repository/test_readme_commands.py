@@ -3,13 +3,14 @@
 import importlib.util
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
+from refgrad.cli import main
+from tests.cli.conftest import grade_in_this_process
 from tests.repository.sources import ROOT
 
 
@@ -45,11 +46,11 @@ def test_a_command_that_is_marked_twice_is_an_error(readme_command: ModuleType) 
 
 
 @pytest.mark.engines
-def test_the_report_that_readme_explains_is_what_grade_prints(tmp_path: Path) -> None:
+def test_the_report_that_readme_explains_is_what_grade_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd", reason="needs refgrad[autograd]")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"what `(refgrad grade autograd .*)` prints", text)
     (report,) = re.findall(r"```\n(wrong: .*?)```", text, re.DOTALL)
-    run = [sys.executable, "-m", *shlex.split(command)]
-    printed = subprocess.run(run, cwd=tmp_path, check=False, capture_output=True, text=True)
-    assert report in printed.stdout
+    monkeypatch.chdir(tmp_path)
+    grade_in_this_process(monkeypatch)
+    assert report in CliRunner().invoke(main, [*shlex.split(command)[1:], "--workers", "1"]).stdout
