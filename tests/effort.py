@@ -23,8 +23,12 @@ def seeds(count: int) -> range:
 
 
 def sampled(cases: Iterable[Any], step: int) -> list[Any]:
-    """Return all cases as parameters, of which the loop runs every so many-th, and CI the others by ``-m whole``."""
-    return [case if n % step == 0 else pytest.param(case, marks=pytest.mark.whole) for n, case in enumerate(cases)]
+    """Return all cases as parameters, of which the loop runs every so many-th, and CI the others by ``-m whole``.
+
+    A tuple is a case of several parameters.
+    """
+    several = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*case, marks=[pytest.mark.whole] * (n % step > 0)) for n, case in enumerate(several)]
 
 
 def each(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -14,6 +14,7 @@ import pytest
 
 from refgrad.checking.injection import FAULTS
 from refgrad.checking.mutation import GradedSuite, SuiteRun, UngradableError
+from tests.effort import sampled
 from tests.signals import ignoring
 
 GRADIENT = """
@@ -219,10 +220,13 @@ INTERRUPTIONS = (signal.SIGINT, signal.SIGQUIT)
 
 @pytest.mark.parametrize(
     ("number", "ignored"),
-    [
-        *((number, ()) for number in (*INTERRUPTIONS, signal.SIGTERM, signal.SIGHUP)),
-        *((number, INTERRUPTIONS) for number in INTERRUPTIONS),
-    ],
+    sampled(
+        [
+            *((number, ()) for number in (*INTERRUPTIONS, signal.SIGTERM, signal.SIGHUP)),
+            *((number, INTERRUPTIONS) for number in INTERRUPTIONS),
+        ],
+        2,
+    ),
 )
 def test_a_signal_leaves_nothing_of_the_tests(project: Path, number: int, ignored: tuple[int, ...]) -> None:
     process, tests = waiting(project, *ignored)

@@ -201,6 +201,7 @@ def test_a_file_of_points_that_cannot_be_used_is_one_line_and_status_2(
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.whole
 def test_the_example_of_the_guide_gives_the_page_that_it_shows(terminal: Terminal) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     (points,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)

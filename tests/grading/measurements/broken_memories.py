@@ -126,8 +126,8 @@ KEEPING_FAULTS = (
 )
 
 FILLS_A_CACHE = _fault(
-    "keeps the first thousand gradients that are reset",
+    "keeps the first two thousand gradients that are reset",
     "",
-    zero_grad="[len(kept) < 1000 and keep({leaf}.grad), setattr({leaf}, 'grad', None)]",
+    zero_grad="[len(kept) < 2000 and keep({leaf}.grad), setattr({leaf}, 'grad', None)]",
 )
 """Its memory grows for longer than a first look takes, and then no more."""

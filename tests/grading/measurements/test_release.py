@@ -28,6 +28,7 @@ from refgrad.native.engine import Engine, observe, start
 from refgrad.native.library import Library
 from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
+from tests.effort import sampled
 from tests.grading.measurements.broken_memories import EVERYTHING, FILLS_A_CACHE, KEEPING_FAULTS, KeepingFault
 from tests.native.reference import ADAPTER
 
@@ -56,7 +57,9 @@ def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, nam
 
 @pytest.mark.parametrize(
     ("behaviour", "fault"),
-    {name: fault for fault in KEEPING_FAULTS for name in BEHAVIOURS if name in fault.breaks - set(QUICK)}.items(),
+    sampled(
+        {name: fault for fault in KEEPING_FAULTS for name in BEHAVIOURS if name in fault.breaks - set(QUICK)}.items(), 2
+    ),
     ids=lambda each: each.name if isinstance(each, KeepingFault) else each,
 )
 def test_memory_that_every_iteration_leaves_is_reported(
@@ -197,8 +200,8 @@ def test_a_leak_grows_in_every_round() -> None:
     assert least_growth([0, 99_000, 198_000, 297_000], 100) == 990
 
 
-def test_a_cache_that_fills_is_no_leak_however_long_the_first_reading_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(memory.ITERATIONS, "longer", 2)
+@pytest.mark.whole
+def test_a_cache_that_fills_is_no_leak_however_long_the_first_reading_takes() -> None:
     assert result_of(FILLS_A_CACHE.start(), "training_does_not_grow").outcome == "passed"
 
 
