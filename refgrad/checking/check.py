@@ -344,7 +344,10 @@ class GradientCheck:
         ]
 
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
-        """Return the gradients, zeros for absent ones. Refuse other shapes and dtypes than the inputs'."""
+        """Return the gradients, zeros for absent ones.
+
+        Raises GradientFaultError if a shape or dtype differs from that of the input.
+        """
         subject, result = self.subject, []
         for name, observed, primal in zip(subject.names, pullback.gradients(seeds), subject.point, strict=True):
             gradient = np.zeros(primal.shape, primal.dtype) if observed is None else observed

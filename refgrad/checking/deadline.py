@@ -47,7 +47,7 @@ class Deadline:
     def used(self) -> float:
         """Return the seconds since the start.
 
-        The share of compilation in the time of the processor is assumed to be that in the time of the wall clock.
+        Compilation is assumed to take the same share of processor time as of wall-clock time.
         """
         wall, waited, compiled = (now - then for now, then in zip(self.read(), self.began, strict=True))
         return (wall - waited) * (1 - compiled / wall) if wall else 0.0

@@ -140,7 +140,7 @@ class GradientReport:
         return self.explanation().discrepancy
 
     def explained(self) -> GradientReport:
-        """Return the report with its explanation, which does not need the function any more."""
+        """Return the report with its explanation computed, so that the function is not run again."""
         return replace(self, explanation=self.explanation())
 
     def introduced(self, words: str) -> GradientReport:
@@ -185,7 +185,7 @@ def answered(report: GradientReport, *, raise_exception: bool = True, **toleranc
 
 
 def unchecked(engine: str, why: str, outcome: Outcome = "inconclusive", **fields: Any) -> GradientReport:
-    """Return the report on a function of which no gradient was judged, by default since it cannot be checked."""
+    """Return a report in which no gradient was judged. The default cause is ``unsupported``."""
     fields.setdefault("cause", "unsupported")
     return GradientReport(engine, outcome, "none", 0, 0, explanation=Explanation(why), **fields)
 

@@ -94,8 +94,9 @@ class Ending:
 
 @dataclass(eq=False)
 class EndingError(Exception):
-    """Raised if a runner ended, or was ended, before it answered: how, and in which program of a batch.
+    """Raised if a runner ended, or was ended, before it answered.
 
+    ``ending`` describes the end, and ``index`` is the position in the batch of the program that was running.
     ``from_outside`` is True if something other than this request may have ended the runner.
     """
 

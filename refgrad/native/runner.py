@@ -239,7 +239,7 @@ class ProcessRunner:
             about = _about(self._ask({"hello": hello}, self.limits.start))
         except EndingError as error:
             last = error.ending.stderr.strip().splitlines()[-1:]
-            raise self._cannot_start(": ".join([error.ending.detail, *last])) from error
+            raise self._cannot_start(": ".join([str(error), *last])) from error
         except ProtocolError as error:
             self.stop()
             raise self._cannot_start(str(error)) from error

@@ -37,14 +37,14 @@ EMPTY: Final = frozenset({*PLAIN, types.CodeType, types.ModuleType})
 
 
 class SubjectError(Exception):
-    """The function cannot be run, so that the check is inconclusive; the message has the error."""
+    """Raised if the function cannot be run; the check is then inconclusive."""
 
     outcome: Literal["wrong", "inconclusive"] = "inconclusive"
     cause = "raises"
 
 
 class ChangedError(SubjectError):
-    """The function returns something else in another call."""
+    """Raised if two calls of the function return different results."""
 
     cause = "changes"
 

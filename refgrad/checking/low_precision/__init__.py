@@ -180,7 +180,10 @@ class Tensors:
         return engine.tensor(array if array.dtype == np.bool_ else array.astype(np.float64))
 
     def apply(self, operator: Operator, arguments: list[Any], attributes: Mapping[str, Any]) -> Any:
-        """Apply an operator. Its result, which its rule may use, and its cotangent get random rounding errors."""
+        """Apply an operator, with random rounding errors in its result and in its cotangent.
+
+        Rules that use the result use it with its errors.
+        """
         result = functions()[operator.name](*arguments, **attributes)
         moves = operator.structure is not None and operator.name not in ROUNDED
         if self.choices is None or moves or not result.requires_grad:

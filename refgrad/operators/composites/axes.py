@@ -279,7 +279,7 @@ def corrcoef(ops: Operators, x: Any) -> Any:
 
 
 def prefixes(reduction: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that reduces the entries up to each index of an axis, each prefix separately."""
+    """Return the function that reduces each prefix of an axis separately."""
 
     def reduced(ops: Operators, x: Any, *, axis: int) -> Any:
         lengths = range(1, length_along(x, axis) + 1)

@@ -138,7 +138,7 @@ class ParsedPython(Python):
                 yield from Python.lines(self, statement)
 
     def called(self, call: Call) -> str:
-        """Return a template with its fields filled in. Raises TemplateError if it is no expression."""
+        """Return a template with its fields filled in. Raises TemplateError if it is not an expression."""
         self.check(Template(call.template))
         return Python.called(self, call)
 
