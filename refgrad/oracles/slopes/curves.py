@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import comb
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,6 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
-Pattern = npt.NDArray[Any]
 
 ROUNDING_SAFETY = 16.0
 """Number of standard deviations of the noise by which a value may be off."""
@@ -30,15 +29,10 @@ TYPICAL_SIZES = MappingProxyType({1: (0.29, 0.41), 2: (0.49, 0.67)})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Values at some distances (first axis) on some curves (last axis).
-
-    ``branches`` are codes of the choices that were made there, with the same two axes last; 0 marks an undecided
-    choice. It is empty where choices are not known.
-    """
+    """Values at some distances (first axis) on some curves (last axis)."""
 
     values: Floats
     distances: Floats
-    branches: tuple[Pattern, ...] = ()
 
 
 class Curves(Protocol):
@@ -52,9 +46,6 @@ class Curves(Protocol):
 
     unit: float
     """Unit roundoff of the precision in which the values are computed."""
-
-    batch: int
-    """Number of functions that are sampled at once."""
 
     def sample(self, indices: Positions, distances: Floats) -> Samples:
         """Return samples of some curves, each at its own distances. The actual distances may differ a little."""

@@ -5,12 +5,12 @@ Values are sampled at three steps h, h/4 and h/16 to either side. Central differ
 extrapolations bound the truncation error, and the noise of the function bounds the rounding error. The difference
 between the slopes to either side, extrapolated likewise, is the jump at a kink. It is added to the error, so that the
 interval contains all slopes that are legal. Smaller steps are tried while they promise less error. Where a side is
-outside of the domain, or a choice is undecided at 0, slopes to one side are extrapolated (``one_sided``).
+outside of the domain, slopes to the other side are extrapolated (``one_sided``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -19,7 +19,6 @@ import numpy as np
 from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     ROUNDING_SAFETY,
-    Booleans,
     BoundedSlopes,
     Curves,
     Floats,
@@ -92,7 +91,8 @@ def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes
     """
     slopes = known or BoundedSlopes.unknown(len(curves.here))
     for steps in tries:
-        for indices in _batches(promising(curves.deviation, steps, slopes), curves.batch):
+        indices = promising(curves.deviation, steps, slopes)
+        if indices.size:
             slopes = slopes.improved(indices, _central(curves, indices, steps[indices]))
     return slopes
 
@@ -103,20 +103,16 @@ def promising(deviation: Floats, steps: Floats, slopes: BoundedSlopes) -> Positi
 
 
 def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes) -> BoundedSlopes:
-    """Estimate unknown slopes from each side, and again while the error exceeds twice its rounding part."""
+    """Estimate unknown slopes from one side, and again while the error exceeds twice its rounding part."""
     unknown = np.isinf(known.error)
     if not unknown.any():
         return known
     slopes = known
     for steps in tries:
-        unsettled = unknown & np.isfinite(steps) & (slopes.error > 2 * slopes.rounding)
-        for indices in _batches(np.flatnonzero(unsettled), curves.batch):
+        indices = np.flatnonzero(unknown & np.isfinite(steps) & (slopes.error > 2 * slopes.rounding))
+        if indices.size:
             slopes = slopes.improved(indices, one_sided(curves, indices, steps[indices]))
     return slopes
-
-
-def _batches(indices: Positions, length: int) -> Iterator[Positions]:
-    yield from (indices[start : start + length] for start in range(0, len(indices), length))
 
 
 def _central(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
@@ -151,7 +147,7 @@ def _extrapolated(samples: Samples, here: Floats, rounding: Floats, steps: Float
     error = error + rounding + half + np.where(kink, TRUNCATION_SAFETY * (spread + jump_spread), half)
     curvatures = np.abs((right - here) - (here - left)) / 2
     straight = curvatures[-1] <= curvatures[0] / STRAIGHTENING + rounding * steps / RATIO**2
-    known = straight & np.isfinite(value) & np.isfinite(error) & ~crossing(samples)
+    known = straight & np.isfinite(value) & np.isfinite(error)
     return BoundedSlopes(np.where(known, value, 0.0), np.where(known, error, np.inf), rounding, kink & known)
 
 
@@ -166,14 +162,6 @@ def _twice(differences: Floats, first: float, second: float, caution: float) -> 
     best = (second * two - one) / (second - 1)
     spread = np.abs(two - one)
     return best, TRUNCATION_SAFETY * np.maximum(np.abs(best - two), spread / caution), spread
-
-
-def crossing(samples: Samples) -> Booleans:
-    """Return True where the points of a stencil do not all take the same branches."""
-    result = np.zeros(samples.values.shape[1], dtype=bool)
-    for taken in samples.branches:
-        result |= np.any(taken != taken[:, :1], axis=(0, 1))
-    return result
 
 
 def noise_along(along: Along, scale: Scale) -> Floats:
@@ -205,7 +193,6 @@ class _Line:
 
     def __init__(self, along: Along, here: Floats, deviation: Floats, unit: float) -> None:
         self.along, self.here, self.deviation, self.unit = along, here, deviation, unit
-        self.batch = max(1, here.size)
 
     def sample(self, indices: Positions, distances: Floats) -> Samples:
         """Return some outputs at distances that are equal for all of them."""

@@ -10,7 +10,7 @@ from refgrad.oracles.slopes.one_sided import one_sided
 class Slow:
     """x ** 1.02 to the right of 0 and nothing to the left, with some noise: its slopes shrink by 1.4 % a halving."""
 
-    here, deviation, unit, batch = np.zeros(1), np.zeros(1), 2.0**-53, 1
+    here, deviation, unit = np.zeros(1), np.zeros(1), 2.0**-53
 
     def __init__(self, noise: float) -> None:
         self.deviations = noise
