@@ -7,7 +7,6 @@ from refgrad.oracles.judgement import (
     EntryError,
     Judgement,
     Violation,
-    accepted,
     answered_by_nan,
     judge,
     limits_met,
