@@ -130,8 +130,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
 EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/certified/certified.py::_radii::copy::np.array(radii, dtype=np.float64) -> "
     "np.asarray(radii, dtype=np.float64)::1": "what is copied is a list, of which an array is made at any rate",
-    f"{CHECKING}/explanation.py::Explainer.explain::comparison::"
-    "discrepancy.entry is None -> discrepancy.entry is not None::1": (
+    f"{CHECKING}/explanation.py::explain::comparison::discrepancy.entry is None -> discrepancy.entry is not None::1": (
         "the entry is looked for while the seeds are halved, which takes longer"
     ),
     f"{ORACLES}/screening.py::_random_weights::boundary::numbers < HALF -> numbers <= HALF::1": (
