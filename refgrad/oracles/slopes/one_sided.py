@@ -12,8 +12,8 @@ from refgrad.oracles.slopes.curves import (
     ROUNDING_SAFETY,
     Booleans,
     BoundedSlopes,
-    Curves,
     Floats,
+    Line,
     Positions,
     Samples,
 )
@@ -31,7 +31,7 @@ Each halving of the distance must shrink the change at least so much. That of x 
 TRUNCATION_SAFETY = 8.0
 
 
-def one_sided(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
+def one_sided(curves: Line, indices: Positions, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves. The error is infinite for those that exist on both sides, or on none."""
     samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     right, left = (~np.isfinite(samples.values[other]).any(axis=0) for other in (LEFT, RIGHT))

@@ -18,6 +18,7 @@ from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     BoundedSlopes,
     Floats,
+    Line,
     Positions,
     Samples,
     difference_tables,
@@ -104,7 +105,7 @@ def _search(entries: _Entries, base: Floats) -> BoundedSlopes:
     return slopes_on_sides(entries, first + zero, found)
 
 
-class _Entries:
+class _Entries(Line):
     """A function along each entry of its leaves, as curves."""
 
     unit = SCALE.unit
@@ -132,12 +133,12 @@ class _Entries:
         deviation = typical + 2 * self.unit * np.abs(self.here)
         self.deviation = np.where(np.isfinite(deviation), deviation, np.inf)
 
-    def sample(self, places: Positions, distances: Floats) -> Samples:
+    def sample(self, indices: Positions, distances: Floats) -> Samples:
         """Return the function with one entry moved at a time, and NaN for entries along which a choice changes."""
         parts = []
-        for start in range(0, len(places), self.batch):
+        for start in range(0, len(indices), self.batch):
             batch = slice(start, start + self.batch)
-            samples = self.choices(places[batch], distances[:, batch])
+            samples = self.choices(indices[batch], distances[:, batch])
             parts.append((np.where(crossing(samples), np.nan, samples.values), samples.distances))
         values, moved = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
         return Samples(values, moved)
@@ -150,9 +151,9 @@ class _Entries:
         codes = tuple(pattern.reshape(-1, *distances.shape) for pattern in taken)
         return ChosenSamples(totals.reshape(distances.shape), moved, codes)
 
-    def noise(self, places: Positions, samples: Samples) -> Floats:
+    def noise(self, indices: Positions, samples: Samples) -> Floats:
         """Return the noise of each sample by shaking every operation."""
-        points = self._points(places, samples.distances).reshape(self.here.size, -1)
+        points = self._points(indices, samples.distances).reshape(self.here.size, -1)
         moves = self.function.shaken(points, SHAKINGS_OF_SAMPLES).reshape(-1, *samples.values.shape) - samples.values
         deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * self.unit * np.abs(samples.values)
         return np.where(np.isfinite(deviations), deviations, np.inf)
