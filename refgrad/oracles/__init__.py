@@ -1,7 +1,6 @@
 """True derivatives of scenarios, computed independently of every engine, and judgements of observed numbers."""
 
 from refgrad.oracles.certified.certified import Certified, CertifiedOracle
-from refgrad.oracles.certified.directional import directional_derivative
 from refgrad.oracles.judgement import (
     Discrepancy,
     EntryError,

@@ -173,11 +173,10 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The outcome for an array, and the entry or the reason that decided it if it is not ``passed``."""
+    """The outcome for an array, and the entry that decided it, unless it is ``passed`` or has another shape."""
 
     outcome: Outcome
     entry: EntryError | None = None
-    reason: str = ""
 
 
 def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float = 0.0) -> Judgement:
@@ -187,7 +186,7 @@ def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float 
     subnormal number is expected, an error that is negligible relative to it is at most ``inaccurate``.
     """
     if observed.shape != certified.shape:
-        return Judgement("wrong", reason=f"has the shape {observed.shape}, but it should be {certified.shape}")
+        return Judgement("wrong")
     if observed.size == 0:
         return Judgement("passed")
     numbers = observed.astype(np.float64)
