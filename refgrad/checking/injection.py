@@ -45,6 +45,16 @@ def library(array: Any) -> Any:
     return sys.modules["jax.numpy" if name.startswith("jax") else name]
 
 
+def one_percent_larger(array: Any) -> Any:
+    """Return an array times 1.01."""
+    return array * 1.01
+
+
+def ten_percent_larger(array: Any) -> Any:
+    """Return an array times 1.1."""
+    return array * 1.1
+
+
 def transposed(array: Any) -> Any:
     """Return a square matrix transposed, and another array with its entries moved on by one."""
     if len(array.shape) > 1 and array.shape[-1] == array.shape[-2]:
@@ -108,8 +118,8 @@ class GradFault(NamedTuple):
 
 
 FAULTS = (
-    GradFault("scaled-1.01", "all gradients are 1 % too large", lambda array: array * 1.01),
-    GradFault("scaled-1.1", "all gradients are 10 % too large", lambda array: array * 1.1),
+    GradFault("scaled-1.01", "all gradients are 1 % too large", one_percent_larger),
+    GradFault("scaled-1.1", "all gradients are 10 % too large", ten_percent_larger),
     GradFault("zeros", "all gradients are zero", lambda array: array * 0),
     GradFault("sign", "all gradients have the opposite sign", operator.neg),
     GradFault("transposed", "square gradients are transposed, the entries of others are moved by one", transposed),
