@@ -34,7 +34,7 @@ TRUNCATION_SAFETY = 8.0
 def one_sided(curves: Line, indices: Positions, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves. The error is infinite for those that exist on both sides, or on none."""
     samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
-    right, left = (~np.isfinite(samples.values[other]).any(axis=0) for other in (LEFT, RIGHT))
+    right, left = (np.asarray(~np.isfinite(samples.values[other]).any(axis=0)) for other in (LEFT, RIGHT))
     kept = np.flatnonzero(right | left)
     slopes = BoundedSlopes.unknown(len(indices))
     if not kept.size:
