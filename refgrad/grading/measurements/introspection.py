@@ -284,7 +284,8 @@ def _random_lifecycle(seed: int, engine: Engine, operators: frozenset[str]) -> S
     return lifecycle_scenario(seed, lifecycle_profile(features=features, operators=operators & ONE_NODE_EACH))
 
 
-MAKERS: Final[Mapping[str, Maker]] = MappingProxyType({
+MAKERS: Final[Mapping[str, Maker | None]] = MappingProxyType({
+    "none": None,
     "graphs": _random_graph,
     "lives": _random_lifecycle,
     "operators": _random_graph,
@@ -336,7 +337,7 @@ def _random(
     engine: Engine, random: str, failing: Callable[[Scenario], Reading | None], settings: Settings, tried: int
 ) -> Reading:
     """Return the result of random graphs, after so many graphs of the row that were tried."""
-    maker, operators = MAKERS.get(random), _operators(engine, random)
+    maker, operators = MAKERS[random], _operators(engine, random)
     if maker is None or not operators:
         return Reading("passed", examples=tried)
     search = find_counterexample(
