@@ -157,14 +157,13 @@ def _report(
             subject = CheckedFunction(engine, function, arguments, pullback, deadline)
             slow = options.reference and CheckedFunction(engine, options.reference, arguments, None, deadline)
             with subject.random_state.kept():
-                report = _checked(subject, options, slow)
+                return _checked(subject, options, slow)
     except SubjectError as error:
         return unchecked(name, str(error), error.outcome, cause=error.cause, raised=error.__cause__)
     except OutOfTime:
         return unchecked(name, OUT_OF_TIME, cause="time")
     except Exception as error:  # noqa: BLE001 (an error of the check is no fault of the gradient)
         return unchecked(name, f"{FAILED}{type(error).__name__}: {first_line(error)}", raised=error)
-    return report
 
 
 def _arguments(inputs: Any) -> tuple[Any, ...]:

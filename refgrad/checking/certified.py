@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -190,28 +191,26 @@ class UserFunction:
 
     def values(self, entries: Floats) -> Floats:
         """Return the flattened outputs at a flattened point, or NaN if there are none, or more or fewer than here."""
-        try:
+        with suppress(SubjectError):
             values = flattened(self.most_precise.values(split(entries, self.arrays)))
-        except SubjectError:
-            return np.full(self.here.size, np.nan)
-        return values if values.size == self.here.size else np.full(self.here.size, np.nan)
+            if values.size == self.here.size:
+                return values
+        return np.full(self.here.size, np.nan)
 
     def gradient(self, entries: Floats, seeds: Seeds) -> Floats | None:
         """Return the flattened gradient at a flattened point, or None if the function does not run there."""
         point = split(entries, self.subject.point)
-        try:
+        with suppress(SubjectError):
             gradients = self.subject.pullback(point).gradients(seeds)
-        except SubjectError:
-            return None
-        return flattened([np.zeros(p.shape) if g is None else g for g, p in zip(gradients, point, strict=True)])
+            return flattened([np.zeros(p.shape) if g is None else g for g, p in zip(gradients, point, strict=True)])
+        return None
 
     def moved(self, entries: Floats) -> UserFunction | None:
         """Return the function at another point, or None if it does not run there."""
         subject = self.subject.at(split(entries, self.subject.point))
-        try:
+        with suppress(SubjectError):
             return UserFunction(subject, subject.pullback(subject.point).outputs, self.precision)
-        except SubjectError:
-            return None
+        return None
 
 
 def _most_precise(

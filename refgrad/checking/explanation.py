@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from random import Random
 from typing import Any
@@ -173,189 +173,192 @@ def explanation(check: GradientCheck, seeds: Seeds, wrong: Discrepancy) -> Expla
     subject.deadline.resume()
     with quiet(), subject.random_state.kept():
         with suppress(Exception):  # the function may raise anything now
-            return Explainer(check).explain(seeds, wrong)
+            return explain(check, seeds, wrong)
         return Explanation(wrong_entry(subject, wrong, seeds, subject.point, check.judge.method), wrong)
 
 
-@dataclass(frozen=True, slots=True)
-class Explainer:
-    """Runs the function of a check again until its wrong entry is explained."""
+def explain(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
+    """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
+    point, missing, hint = check.subject.point, False, ""
+    with suppress(OutOfTime):
+        refuse_change(check, seeds, discrepancy)
+        if discrepancy.entry is None:
+            discrepancy = worst_entry(check, seeds, discrepancy) or discrepancy
+        hint = ignored_cotangent(check, seeds) or shared_pattern(check, seeds)
+        seeds, discrepancy = narrowed(check, seeds, discrepancy)
+        point, discrepancy = simplified(check, seeds, discrepancy)
+        discrepancy, missing = run_again(check, point, seeds, discrepancy)
+    message = wrong_entry(check.subject, discrepancy, seeds, point, check.judge.method, hint=hint, missing=missing)
+    return Explanation(message, discrepancy)
 
-    check: GradientCheck
 
-    def explain(self, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
-        """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
-        check = self.check
-        point, missing, hint = check.subject.point, False, ""
-        with suppress(OutOfTime):
-            self.refuse_change(seeds, discrepancy)
-            if discrepancy.entry is None:
-                discrepancy = self.failing(seeds, discrepancy) or discrepancy
-            hint = self.ignored_cotangent(seeds) or self.pattern(seeds)
-            seeds, discrepancy = self.narrowed(seeds, discrepancy)
-            point, discrepancy = self.simplified(seeds, discrepancy)
-            discrepancy, missing = self.run_again(point, seeds, discrepancy)
-        message = wrong_entry(check.subject, discrepancy, seeds, point, check.judge.method, hint=hint, missing=missing)
-        return Explanation(message, discrepancy)
+def refuse_change(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> None:
+    """Raise SubjectError if the outputs or the wrong entry are not those of the check any more."""
+    entry = discrepancy.entry
+    run = check.subject.pullback(check.subject.point)
+    same = check.changed(run.outputs) is None
+    if same and entry is not None:
+        gradient = check.gradients(run, seeds)[check.subject.positions.index(discrepancy.input)]
+        same = alike(np.asarray(gradient[entry]), np.asarray(discrepancy.observed))
+    if not same:
+        raise SubjectError("the function is not that of the check any more")
 
-    def refuse_change(self, seeds: Seeds, discrepancy: Discrepancy) -> None:
-        """Raise SubjectError if the outputs or the wrong entry are not those of the check any more."""
-        check, entry = self.check, discrepancy.entry
-        run = check.subject.pullback(check.subject.point)
-        same = check.changed(run.outputs) is None
-        if same and entry is not None:
-            gradient = check.gradients(run, seeds)[check.subject.positions.index(discrepancy.input)]
-            same = alike(np.asarray(gradient[entry]), np.asarray(discrepancy.observed))
-        if not same:
-            raise SubjectError("the function is not that of the check any more")
 
-    def pattern(self, seeds: Seeds) -> str:
-        """Return the pattern of all entries together, if it is the same at another point."""
-        check = self.check
-        if check.judge.method == "directions":
-            return ""
-        first = self.gradients(check.subject, check.pullback, check.judge, seeds)
-        other_seeds = check.dense(check.pullback.active) if check.seedable else seeds
-        for point in self.other_points():
-            try:
-                other = self.gradients(*self.moved(point), other_seeds)
-            except UNDEFINED:
-                continue
-            return pattern([first, other], [each.shape for each in check.outputs])
+def shared_pattern(check: GradientCheck, seeds: Seeds) -> str:
+    """Return the pattern of all entries together, if it is the same at another point."""
+    if check.judge.method == "directions":
         return ""
+    first = whole_gradients(check, check.subject, check.pullback, check.judge, seeds)
+    other_seeds = check.dense(check.pullback.active) if check.seedable else seeds
+    for point in other_points(check):
+        try:
+            other = whole_gradients(check, *moved(check, point), other_seeds)
+        except UNDEFINED:
+            continue
+        return pattern([first, other], [each.shape for each in check.outputs])
+    return ""
 
-    def gradients(self, subject: CheckedFunction, pullback: Pullback, judge: Judge, seeds: Seeds) -> list[Whole]:
-        """Return the claimed and the true gradient of each input."""
-        claimed = self.check.gradients(subject.pullback(subject.point), seeds)
-        indices = {x.name: x.array for x in subject.inputs if x.array is not None and x.array.dtype.kind == "i"}
-        form = FORMATS[self.check.pullback.precision]
-        wholes = []
-        for name, gradient, true, x in zip(
-            subject.names, claimed, self.truths(judge, seeds), subject.point, strict=True
-        ):
-            others = low_precision.regressors(subject, pullback.outputs, seeds, x.shape)
-            wholes.append(Whole(name, gradient.astype(np.float64), true, x, form, others, indices))
-        return wholes
 
-    def truths(self, judge: Judge, seeds: Seeds) -> Sequence[Array]:
-        """Return the true gradients, NaN for those that are not known."""
-        if isinstance(judge, CertifiedJudge) and judge.trace.large:
-            known = low_precision.truth(judge.trace, judge.seeded(seeds), self.check.choices)
-            return judge.truths(seeds) if known is None else list(known.values())
-        return judge.truths(seeds)
+def whole_gradients(
+    check: GradientCheck, subject: CheckedFunction, pullback: Pullback, judge: Judge, seeds: Seeds
+) -> list[Whole]:
+    """Return the claimed and the true gradient of each input."""
+    claimed = check.gradients(subject.pullback(subject.point), seeds)
+    indices = {x.name: x.array for x in subject.inputs if x.array is not None and x.array.dtype.kind == "i"}
+    form = FORMATS[check.pullback.precision]
+    wholes = []
+    for name, gradient, true, x in zip(
+        subject.names, claimed, true_gradients(check, judge, seeds), subject.point, strict=True
+    ):
+        others = low_precision.regressors(subject, pullback.outputs, seeds, x.shape)
+        wholes.append(Whole(name, gradient.astype(np.float64), true, x, form, others, indices))
+    return wholes
 
-    def other_points(self) -> Iterator[Arrays]:
-        """Yield points of which a pattern that is no coincidence holds, too: entries are moved and change by 1/16."""
-        check = self.check
-        for step in (1, 0):
-            yield tuple(
-                rounded(np.roll(x, step) * (1 + check.choices.uniform(-1, 1, x.shape) / 16), kind.part).astype(x.dtype)
-                for x, kind in zip(check.subject.point, check.subject.kinds, strict=True)
-            )
 
-    def ignored_cotangent(self, seeds: Seeds) -> str:
-        """Return what multiples of the seeds show: advice if the gradient is no such multiple, or an empty string."""
-        if not self.check.seedable:
-            return ""
-        runs = {f: self.check.fresh([None if s is None else f * s for s in seeds]) for f in (1, *MULTIPLES)}
-        once, *multiples = (np.concatenate([g.ravel() for g in gradients]) for gradients in runs.values())
-        if not once.any() or not np.isfinite(once).all():
-            return ""
-        for power, text in IGNORED.items():
-            if all(np.allclose(each, f**power * once) for f, each in zip(MULTIPLES, multiples, strict=True)):
-                return text
-        return ""
+def true_gradients(check: GradientCheck, judge: Judge, seeds: Seeds) -> Sequence[Array]:
+    """Return the true gradients, NaN for those that are not known."""
+    if isinstance(judge, CertifiedJudge) and judge.trace.large:
+        known = low_precision.truth(judge.trace, judge.seeded(seeds), check.choices)
+        return judge.truths(seeds) if known is None else list(known.values())
+    return judge.truths(seeds)
 
-    def narrowed(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
-        """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
 
-        def failing(half: Sequence[Index]) -> tuple[Seeds, Discrepancy] | None:
-            part = self.masked(seeds, half)
-            wrong = self.failing(part, discrepancy)
-            return None if wrong is None else (part, wrong)
-
-        indices = [(k, int(i)) for k, array in enumerate(seeds) if array is not None for i in np.flatnonzero(array)]
-        kept, last = halved(indices, failing)
-        for output, flat in kept if len(kept) == 1 else ():
-            unit = self.check.single(output, flat, 1.0)
-            wrong = self.failing(unit, discrepancy)
-            if wrong is not None:
-                return unit, wrong
-        return last if last and all(is_printed(seed) for seed in last[0]) else (seeds, discrepancy)
-
-    def failing(self, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
-        """Return the worst entry under other seeds, or None if none fails."""
-        gradients = self.check.fresh(seeds)
-        failing_entries = [d for d in self.check.judged(seeds, gradients, known) if d.failing]
-        worst = min(failing_entries, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
-        return worst or self.furthest(gradients, seeds)
-
-    def furthest(self, gradients: Sequence[Array], seeds: Seeds) -> Discrepancy | None:
-        """Return the entry that is far off the truth, of a function with too many entries to certify."""
-        check = self.check
-        if not isinstance(check.judge, CertifiedJudge) or not check.judge.trace.large:
-            return None
-        truths = self.truths(check.judge, seeds)
-        n, index, distance = furthest_of(gradients, truths)
-        if not distance > half_digits(check.pullback.precision) * np.max(np.abs(truths[n]), initial=0.0):
-            return None
-        true = float(truths[n][index])
-        return Discrepancy(
-            "wrong", check.subject.positions[n], index, float(gradients[n][index]), true, true, f"{true:.10g}"
+def other_points(check: GradientCheck) -> Iterator[Arrays]:
+    """Yield points of which a pattern that is no coincidence holds, too: entries are moved and change by 1/16."""
+    for step in (1, 0):
+        yield tuple(
+            rounded(np.roll(x, step) * (1 + check.choices.uniform(-1, 1, x.shape) / 16), kind.part).astype(x.dtype)
+            for x, kind in zip(check.subject.point, check.subject.kinds, strict=True)
         )
 
-    def masked(self, seeds: Seeds, indices: Sequence[Index]) -> Seeds:
-        """Return the seeds with zeros in all but some entries, and None in place of those with zeros only."""
-        kept = [None if seed is None else np.zeros_like(seed) for seed in seeds]
-        for k, i in indices:
-            kept[k].flat[i] = seeds[k].flat[i]  # type: ignore[union-attr]
-        return tuple(seed if seed is not None and seed.any() else None for seed in kept)
 
-    def run_again(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Discrepancy, bool]:
-        """Return the discrepancy as a program would show it that runs once, and whether no gradient arrives at all."""
-        gradients = self.check.subject.at(point).pullback(point).gradients(seeds)
-        gradient = gradients[self.check.subject.positions.index(discrepancy.input)]
-        if gradient is None or discrepancy.entry is None:
-            return discrepancy, gradient is None
-        return replace(discrepancy, observed=float(gradient[discrepancy.entry])), False
+def ignored_cotangent(check: GradientCheck, seeds: Seeds) -> str:
+    """Return what multiples of the seeds show: advice if the gradient is no such multiple, or an empty string."""
+    if not check.seedable:
+        return ""
+    runs = {f: check.fresh([None if s is None else f * s for s in seeds]) for f in (1, *MULTIPLES)}
+    once, *multiples = (np.concatenate([g.ravel() for g in gradients]) for gradients in runs.values())
+    if not once.any() or not np.isfinite(once).all():
+        return ""
+    for power, text in IGNORED.items():
+        if all(np.allclose(each, f**power * once) for f, each in zip(MULTIPLES, multiples, strict=True)):
+            return text
+    return ""
 
-    def simplified(self, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
-        """Return the simplest inputs at which the same input's gradient is as wrong, and its discrepancy there."""
-        check = self.check
-        if check.judge.method == "directions" or check.reference is not None:
-            return self.check.subject.point, discrepancy
-        for digits in (0, 1, 2):
-            point = tuple(np.round(x, digits) if x.size <= PRINTED_ENTRIES else x for x in check.subject.point)
-            simpler = self.elsewhere(point, seeds, discrepancy)
-            if simpler is not None and min(simpler.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
-                return point, simpler
-        return self.check.subject.point, discrepancy
 
-    def moved(self, point: Arrays) -> tuple[CheckedFunction, Pullback, Judge]:
-        """Return the function at another point, its pullback and a judge. Raises one of ``UNDEFINED``."""
-        check = self.check
-        subject = check.subject.at(point)
-        pullback = subject.pullback(point)
-        slow = check.reference.at(point) if check.reference else subject
-        outputs = slow.pullback(point).outputs if check.reference else pullback.outputs
-        if check.judge.method != "certified":
-            function = UserFunction(slow, outputs, pullback.precision)
-            return subject, pullback, DifferencesJudge(function, check.choices)
-        traced = trace(slow, outputs, pullback.precision)
-        return subject, pullback, CertifiedJudge(traced, subject.positions, check.choices)
+def narrowed(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
+    """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
 
-    def elsewhere(self, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> Discrepancy | None:
-        """Return the discrepancy at another point if the same entry is wrong there in the same way, or None."""
-        check = self.check
-        try:
-            subject, pullback, judge = self.moved(point)
-            last = pullback if pullback.runs_by_itself else None
-            if isinstance(judge, CertifiedJudge):
-                last = judge.trace.run or last
-            discrepancies = judge.judge(seeds, check.gradients(last or subject.pullback(point), seeds), discrepancy)
-        except UNDEFINED:
-            return None
-        return next((d for d in discrepancies if _kind(d) == _kind(discrepancy)), None)
+    def failing(half: Sequence[Index]) -> tuple[Seeds, Discrepancy] | None:
+        part = masked(seeds, half)
+        wrong = worst_entry(check, part, discrepancy)
+        return None if wrong is None else (part, wrong)
+
+    indices = [(k, int(i)) for k, array in enumerate(seeds) if array is not None for i in np.flatnonzero(array)]
+    kept, last = halved(indices, failing)
+    for output, flat in kept if len(kept) == 1 else ():
+        unit = check.single(output, flat, 1.0)
+        wrong = worst_entry(check, unit, discrepancy)
+        if wrong is not None:
+            return unit, wrong
+    return last if last and all(is_printed(seed) for seed in last[0]) else (seeds, discrepancy)
+
+
+def worst_entry(check: GradientCheck, seeds: Seeds, known: Discrepancy) -> Discrepancy | None:
+    """Return the worst entry under other seeds, or None if none fails."""
+    gradients = check.fresh(seeds)
+    failing_entries = [d for d in check.judged(seeds, gradients, known) if d.failing]
+    worst = min(failing_entries, key=lambda d: (d.severity != "wrong", -min(d.relative_error, 1e300)), default=None)
+    return worst or furthest_entry(check, gradients, seeds)
+
+
+def furthest_entry(check: GradientCheck, gradients: Sequence[Array], seeds: Seeds) -> Discrepancy | None:
+    """Return the entry that is far off the truth, of a function with too many entries to certify."""
+    if not isinstance(check.judge, CertifiedJudge) or not check.judge.trace.large:
+        return None
+    truths = true_gradients(check, check.judge, seeds)
+    n, index, distance = furthest_of(gradients, truths)
+    if not distance > half_digits(check.pullback.precision) * np.max(np.abs(truths[n]), initial=0.0):
+        return None
+    true = float(truths[n][index])
+    return Discrepancy(
+        "wrong", check.subject.positions[n], index, float(gradients[n][index]), true, true, f"{true:.10g}"
+    )
+
+
+def masked(seeds: Seeds, indices: Sequence[Index]) -> Seeds:
+    """Return the seeds with zeros in all but some entries, and None in place of those with zeros only."""
+    kept = [None if seed is None else np.zeros_like(seed) for seed in seeds]
+    for k, i in indices:
+        kept[k].flat[i] = seeds[k].flat[i]  # type: ignore[union-attr]
+    return tuple(seed if seed is not None and seed.any() else None for seed in kept)
+
+
+def run_again(check: GradientCheck, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Discrepancy, bool]:
+    """Return the discrepancy as a program would show it that runs once, and whether no gradient arrives at all."""
+    gradients = check.subject.at(point).pullback(point).gradients(seeds)
+    gradient = gradients[check.subject.positions.index(discrepancy.input)]
+    if gradient is None or discrepancy.entry is None:
+        return discrepancy, gradient is None
+    return replace(discrepancy, observed=float(gradient[discrepancy.entry])), False
+
+
+def simplified(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
+    """Return the simplest inputs at which the same input's gradient is as wrong, and its discrepancy there."""
+    if check.judge.method == "directions" or check.reference is not None:
+        return check.subject.point, discrepancy
+    for digits in (0, 1, 2):
+        point = tuple(np.round(x, digits) if x.size <= PRINTED_ENTRIES else x for x in check.subject.point)
+        simpler = elsewhere(check, point, seeds, discrepancy)
+        if simpler is not None and min(simpler.relative_error, 1) >= min(discrepancy.relative_error, 1) / 2:
+            return point, simpler
+    return check.subject.point, discrepancy
+
+
+def moved(check: GradientCheck, point: Arrays) -> tuple[CheckedFunction, Pullback, Judge]:
+    """Return the function at another point, its pullback and a judge. Raises one of ``UNDEFINED``."""
+    subject = check.subject.at(point)
+    pullback = subject.pullback(point)
+    slow = check.reference.at(point) if check.reference else subject
+    outputs = slow.pullback(point).outputs if check.reference else pullback.outputs
+    if check.judge.method != "certified":
+        function = UserFunction(slow, outputs, pullback.precision)
+        return subject, pullback, DifferencesJudge(function, check.choices)
+    traced = trace(slow, outputs, pullback.precision)
+    return subject, pullback, CertifiedJudge(traced, subject.positions, check.choices)
+
+
+def elsewhere(check: GradientCheck, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> Discrepancy | None:
+    """Return the discrepancy at another point if the same entry is wrong there in the same way, or None."""
+    try:
+        subject, pullback, judge = moved(check, point)
+        last = pullback if pullback.runs_by_itself else None
+        if isinstance(judge, CertifiedJudge):
+            last = judge.trace.run or last
+        discrepancies = judge.judge(seeds, check.gradients(last or subject.pullback(point), seeds), discrepancy)
+    except UNDEFINED:
+        return None
+    return next((d for d in discrepancies if _kind(d) == _kind(discrepancy)), None)
 
 
 def _kind(d: Discrepancy) -> tuple[str, int, tuple[int, ...] | None, bool]:

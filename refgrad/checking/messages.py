@@ -228,8 +228,7 @@ def context_program(
     cotangents = _cotangents(subject, present_seeds(seeds))
     printed = "gradients"
     if discrepancy is not None:
-        entry = _index(subject, discrepancy)
-        printed = f"gradients[{subject.positions.index(discrepancy.input)}]{entry}.item()"
+        printed = f"gradients[{subject.positions.index(discrepancy.input)}]{_index(subject, discrepancy)}.item()"
     replacement, statements = code
     lines += [replacement] if replacement else []
     lines += [

@@ -172,7 +172,7 @@ def batched_report(subject: CheckedFunction, choices: np.random.Generator, repor
     try:
         tensors = [pullback.tensors[k] for k in batches]
         seeds = [library.seed(batch, pullback.kinds[k]) for k, batch in batches.items()]
-        read = library.batched_gradients(tensors, pullback.leaves, seeds)
+        read = library.gradients(tensors, pullback.leaves, seeds, batched=True)
         batched = [None if each is None else library.read_gradient(each) for each in read]
     except Exception as error:  # noqa: BLE001 (as above)
         message = f"batched gradients raised {type(error).__name__}: {first_line(error)}"

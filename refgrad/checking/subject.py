@@ -321,10 +321,8 @@ class Pullback:
 class DirectPullback(Pullback):
     """Pullback of a library that returns gradients without storing them in the leaves."""
 
-    def __init__(self, subject: CheckedFunction, point: Arrays, watching: Watching = nullcontext) -> None:
-        """Record the function at a point."""
-        super().__init__(subject, point, watching)
-        self.returned: list[tuple[str, Any, Array]] = []
+    returned: Sequence[tuple[str, Any, Array]] = ()
+    """The gradients that were returned last: the input of each, and its values."""
 
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the gradients of all outputs at once."""

@@ -139,11 +139,10 @@ def _scenario(row: Operator, points: Points, dtype: str) -> Scenario:
         Leaf(name, Constant.of(column, dtype), requires_grad=True)
         for name, column in zip(row.argument_names, points.T, strict=True)
     ]
-    ones = Constant.of(np.ones(len(points)), dtype)
     return Scenario((
         *leaves,
         Apply("out", row.name, row.argument_names, tuple(sorted(attributes.items()))),
-        Backward("out", ones),
+        Backward("out", Constant.of(np.ones(len(points)), dtype)),
         Read("value", "out"),
         *(Read("grad", leaf.name) for leaf in leaves),
     ))

@@ -10,7 +10,7 @@ from typing import Any
 
 from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Inconsistent, Lacks, UnexpectedGradient, Written
 from refgrad.generation import Profile, operator_scenario
-from refgrad.grading.checks.check import Check, regressions
+from refgrad.grading.checks.check import Check, FamilyCheck, regressions
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Case, Finding, Outcome, Statements, Verdict, members
 from refgrad.grading.reliance import Reliance
@@ -87,7 +87,7 @@ class Bench:
 
     def search(  # noqa: PLR0913 (the check chooses each of them, by name)
         self,
-        check: Check,
+        check: FamilyCheck,
         make: Make,
         examples: int,
         *,
@@ -104,7 +104,7 @@ class Bench:
         known = () if variant else self._known(check)
         return CheckSearch(self, check, make, examples, variant, cause).run(dict.fromkeys((*known, *fixed)))
 
-    def _known(self, check: Check) -> Iterator[Scenario]:
+    def _known(self, check: FamilyCheck) -> Iterator[Scenario]:
         """Yield the regressions of a check that the engine can run, in the form in which the check tries them."""
         met = (check.met(each, self) for each in regressions(check.id) if self.reliance.runnable(each))
         return (scenario for scenario in met if scenario is not None and self.reliance.runnable(scenario))

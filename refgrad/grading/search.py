@@ -22,7 +22,7 @@ from refgrad.scenario import Scenario
 
 if TYPE_CHECKING:
     from refgrad.grading.bench import Bench
-    from refgrad.grading.checks.check import Check
+    from refgrad.grading.checks.check import FamilyCheck
 
 SEARCH: Final = NUMBERS["search"]
 
@@ -78,7 +78,7 @@ class CheckSearch:
     """
 
     bench: Bench
-    check: Check
+    check: FamilyCheck
     make: Make
     examples: int
     variant: str = ""
@@ -139,11 +139,10 @@ class CheckSearch:
 
     def drawn(self, fails: Callable[[Scenario], bool], offset: int, examples: int) -> tuple[Counterexample | None, int]:
         """Draw at most ``examples`` scenarios until one fails; return it and the number of scenarios tried."""
-        settings = self.bench.settings
         search = find_counterexample(
             self.make,
             fails,
-            seed=settings.seed + offset,
+            seed=self.bench.settings.seed + offset,
             max_examples=examples,
             key=f"{self.check.id}{self.variant}",
             prepare=self.prepare,

@@ -1,13 +1,11 @@
 """True derivatives of scenarios, computed independently of every engine, and judgements of observed numbers."""
 
 from refgrad.oracles.certified.certified import Certified, CertifiedOracle
-from refgrad.oracles.certified.directional import directional_derivative
 from refgrad.oracles.judgement import (
     Discrepancy,
     EntryError,
     Judgement,
     Violation,
-    accepted,
     answered_by_nan,
     judge,
     limits_met,

@@ -173,11 +173,10 @@ class Discrepancy:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The outcome for an array, and the entry or the reason that decided it if it is not ``passed``."""
+    """The outcome for an array, and the entry that decided it, unless it is ``passed`` or has another shape."""
 
     outcome: Outcome
     entry: EntryError | None = None
-    reason: str = ""
 
 
 def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float = 0.0) -> Judgement:
@@ -187,7 +186,7 @@ def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float 
     subnormal number is expected, an error that is negligible relative to it is at most ``inaccurate``.
     """
     if observed.shape != certified.shape:
-        return Judgement("wrong", reason=f"has the shape {observed.shape}, but it should be {certified.shape}")
+        return Judgement("wrong")
     if observed.size == 0:
         return Judgement("passed")
     numbers = observed.astype(np.float64)
@@ -246,20 +245,6 @@ def undecided(certified: Certified) -> npt.NDArray[np.bool_]:
     parts = (certified.radius, certified.budget, certified.midpoint)
     finite: npt.NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(part) for part in parts])
     return ~finite
-
-
-def accepted(certified: Certified) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the least and the largest number that do not fail, rounded outwards, per entry; NaN where undecided."""
-    truth, radius, budget, form = certified.midpoint, certified.radius, certified.budget, certified.form
-    with np.errstate(all="ignore"):
-        number = radius + ALLOWANCE * (budget + form.unit * np.abs(truth)) + form.underflow
-        choice = radius + np.maximum(
-            vague_above(form) * np.maximum(1.0, np.abs(truth)), ALLOWANCE * np.maximum(budget - radius, 0.0)
-        )
-        away = np.where(has_choices(certified), choice, number)
-        ends = (np.nextafter(truth + sign * away, sign * np.inf) for sign in (-1, 1))
-        lower, upper = (np.where(undecided(certified), np.nan, end) for end in ends)
-    return lower, upper
 
 
 def _infinite(certified: Certified) -> npt.NDArray[np.bool_]:

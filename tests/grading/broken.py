@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from refgrad.native.engine import Engine
 from tests.native.reference import ADAPTER
 
 SETUP = f"{ADAPTER.setup}\nimport numpy as np\n"
-CHECKS = {check.id: check for check in all_checks()}
+CHECKS: Mapping[str, Any] = {check.id: check for check in all_checks()}
 
 
 def engine(setup: str = "", **changes: Any) -> Engine:

@@ -56,9 +56,9 @@ NAMED: tuple[Named, ...] = (
     _times(100, f"{ORACLES}/slopes/slopes.py", "_rounding", "ROUNDING_SAFETY * deviation * RATIO ** 2 / steps"),
     _times(100, f"{ORACLES}/slopes/slopes.py", "_extrapolated", "4 * rounding"),
     _times(100, f"{ORACLES}/slopes/slopes.py", "_largest", "curves.unit * largest"),
-    _times(100, f"{ORACLES}/slopes/one_sided.py", "_side", "TRUNCATION_SAFETY * change"),
-    _times(100, f"{ORACLES}/slopes/one_sided.py", "_side", "ROUNDING_SAFETY * np.hypot(noise[side], noise[0])"),
-    _times(100, f"{ORACLES}/slopes/one_sided.py", "_chosen", "np.abs(value) + 1.0"),
+    _times(100, f"{ORACLES}/slopes/one_sided.py", "side_slopes", "TRUNCATION_SAFETY * change"),
+    _times(100, f"{ORACLES}/slopes/one_sided.py", "side_slopes", "ROUNDING_SAFETY * np.hypot(noise[side], noise[0])"),
+    _times(100, f"{ORACLES}/slopes/one_sided.py", "one_sided", "np.abs(value) + 1.0"),
     _times(100, f"{ORACLES}/slopes/slopes.py", "noise_along", "scale.unit * largest"),
     _times(100, f"{ORACLES}/slopes/curves.py", "table_noise_at_kinks", "np.sort(np.abs(table), axis=0)[rank] / size"),
     _times(1000, f"{ORACLES}/slopes/claim.py", "ClaimedGradient.interval", "ALLOWANCE * unit * terms"),
@@ -130,8 +130,7 @@ NO_TOLERANCES: Mapping[str, str] = MappingProxyType({
 EQUIVALENT: Mapping[str, str] = MappingProxyType({
     f"{ORACLES}/certified/certified.py::_radii::copy::np.array(radii, dtype=np.float64) -> "
     "np.asarray(radii, dtype=np.float64)::1": "what is copied is a list, of which an array is made at any rate",
-    f"{CHECKING}/explanation.py::Explainer.explain::comparison::"
-    "discrepancy.entry is None -> discrepancy.entry is not None::1": (
+    f"{CHECKING}/explanation.py::explain::comparison::discrepancy.entry is None -> discrepancy.entry is not None::1": (
         "the entry is looked for while the seeds are halved, which takes longer"
     ),
     f"{ORACLES}/screening.py::_random_weights::boundary::numbers < HALF -> numbers <= HALF::1": (

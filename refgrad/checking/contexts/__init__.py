@@ -100,8 +100,7 @@ def input_layouts(plain: PlainCall, table: Table) -> Iterator[Variant]:
             return _with_equal_rows(plain, numbers, where, layout, parts)
         code = {n: layout.code.format(x=f"primals[{n}].detach()", shape=plain.shapes[n]) for n in numbers}
         lines = [f"primals[{n}] = {each}.requires_grad_()\n" for n, each in code.items()]
-        group = CROSSED.get(layout.group, layout.group)
-        return Variant(where=where, setup="".join(lines), group=group, parts=parts)
+        return Variant(where=where, setup="".join(lines), group=CROSSED.get(layout.group, layout.group), parts=parts)
 
     return _in_layouts(plain.shapes, (each for each in table.layouts if each.equal != "entries"), make)
 
@@ -201,21 +200,14 @@ class Context:
     """A context: its name, and whether it is tried by default, for functions without rules of their own, too.
 
     Functions that draw random numbers are tried only if each entry gets the number of the plain call (``keeps_draws``).
-    Its variants are made by a function of ``VARIANTS``, or there is one.
+    ``variants`` are the calls in this context: made by a function of ``VARIANTS``, or a single one.
     """
 
     name: str
-    variant: Variant | None = None
+    variants: Callable[[PlainCall, Table], Iterable[Variant]]
     cheap: bool = True
     any_rules: bool = False
     keeps_draws: bool = True
-
-    def variants(self, plain: PlainCall, table: Table) -> Iterator[Variant]:
-        """Yield the calls in this context."""
-        if self.name in VARIANTS:
-            yield from VARIANTS[self.name](plain, table)
-        elif self.variant is not None:
-            yield self.variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +237,8 @@ def _context(row: dict[str, Any]) -> Context:
     own = {key: row.pop(key) for key in ("name", "cheap", "any_rules", "keeps_draws") if key in row}
     if "expect" in row:
         row["expect"] = (_by_code(row["expect"]),)
-    return Context(variant=Variant(**row) if row else None, **own)
+    own_variant = [Variant(**row)] if row else []
+    return Context(variants=VARIANTS.get(own["name"], lambda *_: own_variant), **own)
 
 
 def contexts_of(engine: str, contexts: Contexts) -> tuple[Context, ...]:

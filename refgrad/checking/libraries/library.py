@@ -280,9 +280,15 @@ class TensorLibrary:
         call = calls.call(adapter.jvp, function=Name("function"), primals=Name("primals"), tangents=Name("tangents"))
         return self.engine.evaluate(call, function=function, primals=primals, tangents=tangents)  # type: ignore[no-any-return]
 
-    def gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Return the gradients of the leaves without side effects."""
-        raise NotImplementedError
+    def gradients(
+        self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any], *, batched: bool = False
+    ) -> Sequence[Any]:
+        """Return the gradients of the leaves without side effects; with ``batched`` for seeds along a first axis.
+
+        Raises UnsupportedError if there are none.
+        """
+        del tensors, leaves, seeds
+        raise UnsupportedError(f"{'batched ' * batched}gradients of {self.engine.adapter.name} are not checked")
 
     def gradient_function(self, function: Function, count: int) -> Function:
         """Return the gradient of a function of ``count`` inputs, as a function of these and of the cotangents.
@@ -291,11 +297,6 @@ class TensorLibrary:
         """
         del function, count
         raise UnsupportedError(f"second derivatives of {self.engine.adapter.name} are not checked")
-
-    def batched_gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Return gradients for a batch of seeds, along a first axis. Raises UnsupportedError."""
-        del tensors, leaves, seeds
-        raise UnsupportedError(f"batched gradients of {self.engine.adapter.name} are not checked")
 
 
 class RandomState:

@@ -200,13 +200,15 @@ class TorchTensors(TensorLibrary):
             parts = [forward.unpack_dual(output) for output in outputs]
         return tuple(part.primal for part in parts), tuple(part.tangent for part in parts)
 
-    def gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Return the gradients of the leaves, by a backward if there is a reentrant checkpoint."""
-        grad = self.torch.autograd.grad
+    def gradients(
+        self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any], *, batched: bool = False
+    ) -> Sequence[Any]:
+        """Return the gradients of the leaves, by vmap if ``batched``, by a backward if a checkpoint is reentrant."""
+        options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": batched}
         try:
-            return grad(tensors, leaves, seeds, retain_graph=True, allow_unused=True)  # type: ignore[no-any-return]
+            return self.torch.autograd.grad(tensors, leaves, seeds, **options)  # type: ignore[no-any-return]
         except RuntimeError as error:
-            if "torch.utils.checkpoint" not in str(error):
+            if batched or "torch.utils.checkpoint" not in str(error):
                 raise
         self.torch.autograd.backward(tensors, seeds, retain_graph=True)
         gradients = [leaf.grad for leaf in leaves]
@@ -226,11 +228,6 @@ class TorchTensors(TensorLibrary):
             return tuple(self.torch.zeros_like(x) if g is None else g for x, g in zip(inputs, gradients, strict=True))
 
         return gradient
-
-    def batched_gradients(self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Return gradients for a batch of seeds, by vmap."""
-        options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
-        return self.torch.autograd.grad(tensors, leaves, seeds, **options)  # type: ignore[no-any-return]
 
 
 Run = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Any]

@@ -127,10 +127,6 @@ class AtenCalls(Translator):
         """Record a number or a tensor that is written to another one."""
         return self.row("broadcast_to", value, shape=tuple(x.shape))
 
-    def copy(self, x: Any, src: Any) -> str:
-        """Record a tensor that is written to another one."""
-        return self.fill(x, src)
-
     def diagonal(self, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> str:
         """Record a diagonal."""
         return self.row("diagonal", x, offset=offset, axes=(dim1, dim2))

@@ -104,7 +104,6 @@ class Recorder:
         if len(self.steps) >= LONGEST_TRACE:
             raise Untraceable(f"it applies more than {LONGEST_TRACE} operators")
         name = self.fresh("a")
-        names = tuple(arguments)
         try:
             bound = row.bind(attributes or {})
             if row.formula is not None and None in bound.values():
@@ -119,7 +118,7 @@ class Recorder:
         except (ScenarioError, OperatorError, ValueError, IndexError, TypeError) as error:
             raise Untraceable(f"it calls {operator} in a way that the row does not have: {error}") from error
         self.values[name] = np.asarray(result)
-        self.steps.append(Applied(name, row, names, bound, inner))
+        self.steps.append(Applied(name, row, tuple(arguments), bound, inner))
         terms = self._terms(arguments)
         self.work += self.values[name].size * terms
         self.terms += terms
@@ -390,8 +389,4 @@ def position(part: Any) -> Any:
     array = np.asarray(part)
     if array.dtype.kind not in "iu":
         raise Untraceable(f"it indexes with {array.dtype}")
-    return array.item() if array.ndim == 0 else _nested(array.tolist())
-
-
-def _nested(items: Any) -> Any:
-    return tuple(_nested(item) for item in items) if isinstance(items, list) else items
+    return array.item() if array.ndim == 0 else _storable_attribute(array.tolist())

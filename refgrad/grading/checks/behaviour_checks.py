@@ -11,7 +11,7 @@ from refgrad.facts import Blocked, Comment, Error, Evidence
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import Behaviour
 from refgrad.grading.checks.check import Check
-from refgrad.grading.checks.operators.blame import Avoided, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.blame import is_broken, is_known_inaccuracy
 from refgrad.grading.checks.operators.derivatives import SECOND_ORDER
 from refgrad.grading.checks.operators.values import verdict_on
 from refgrad.grading.judging.verdict import Finding, Level, Verdict, worst
@@ -103,7 +103,7 @@ class _Trial:
         verdicts = list(_verdicts(bench, scenario))
         if is_known_inaccuracy(scenario, finding, verdicts):
             return cls(scenario, Finding("passed"))
-        wrong = [v for v in verdicts if v.failed or is_broken(v) or not Avoided.of(v).allows(scenario)]
+        wrong = [v for v in verdicts if v.failed]
         of_gradients = (each.id for each in wrong if each.chapter == SECOND_ORDER.name)
         operator = bench.reliance.wrong_in_isolation(scenario, [each.operator for each in wrong])
         return cls(scenario, finding, f"operators/{operator}" if operator else next(of_gradients, ""))

@@ -81,8 +81,7 @@ def _read(kind: Kind) -> Iterator[Claim]:
             explained = FEATURES[name] if kind == "features" else row.get("statement", "")
             scenarios = tuple(parse(text) for text in row["scenarios"])
         except (KeyError, ScenarioError) as error:
-            message = f"{path.name}: row {name!r}: {error}"
-            raise ClaimError(message) from error
+            raise ClaimError(f"{path.name}: row {name!r}: {error}") from error
         statement = STATEMENTS[kind].format(name=name, text=explained)
         yield Claim(kind, name, scenarios, id=f"claims/{name.translate(PLAIN)}", level="MUST", statement=statement)
 

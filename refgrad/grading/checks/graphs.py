@@ -42,9 +42,10 @@ Matrices in a graph are almost singular, and libraries raise errors for them.
 def _random(check: FamilyCheck, bench: Bench, *, several: bool) -> Verdict:
     """Try random graphs with one backward, or with several."""
     usable = Usable.of(bench)
-    if not usable.joining:
+    if all(len(operator_table()[name].arguments) == 1 for name in usable.ways):
         return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
-    profile = _profile(bench, usable.ways, several=several, only=usable.only)
+    only = tuple((name, where) for name, where in usable.ways.items() if where != MEETINGS)
+    profile = _profile(bench, usable.ways, several=several, only=only)
     structured = () if several else generation.structured_graphs(usable.operators("numbers"))
     fitting = tuple(filter(bench.reliance.runnable, structured))
     return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile), usable.cause, fitting)
@@ -111,20 +112,10 @@ class Usable:
         ways = {n: bench.reliance.right_meetings(n) if n in doubted else MEETINGS for n in (row.name for row in rows)}
         return cls({name: where for name, where in ways.items() if where}, cause)
 
-    @property
-    def only(self) -> tuple[tuple[str, frozenset[Meeting]], ...]:
-        """Operators that are right only in some ways."""
-        return tuple((name, where) for name, where in self.ways.items() if where != MEETINGS)
-
     def operators(self, way: Meeting) -> Mapping[Role, str]:
         """Return an operator for each role that an operator can fill if its operands meet in the given way."""
         fitting = {role: [name for name in names if way in self.ways.get(name, ())] for role, names in ROLES.items()}
         return {role: names[0] for role, names in fitting.items() if names}
-
-    @property
-    def joining(self) -> bool:
-        """Return True if any of the operators has several operands."""
-        return any(len(operator_table()[name].arguments) > 1 for name in self.ways)
 
 
 def _small(check: FamilyCheck, bench: Bench) -> Verdict:
@@ -174,9 +165,8 @@ def _in_a_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try graphs of operators that the engine has in the dtype. If there is a wider one, some leaves have that."""
     dtype, wider = (*check.row["dtypes"], None)[:2]
     dtypes = {"dtype": dtype, "wider": wider}
-    operators = _offered(check, bench, dtypes)
     several = {"accumulate", "retain_graph"} <= bench.engine.adapter.features
-    profile = _profile(bench, operators, several=several, **dtypes)
+    profile = _profile(bench, _offered(check, bench, dtypes), several=several, **dtypes)
     return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile))
 
 

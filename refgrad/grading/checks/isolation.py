@@ -196,19 +196,15 @@ def with_own_operands(scenario: Scenario) -> Scenario:
     copies: list[Leaf] = []
 
     def with_copies(step: Apply) -> tuple[Step, ...]:
-        before, names = len(copies), step.arguments
-        arguments = tuple(_own(name, names[:index], leaves, copies) for index, name in enumerate(names))
-        return (*copies[before:], replace(step, arguments=arguments))
+        before, arguments = len(copies), list(step.arguments)
+        for index, name in enumerate(step.arguments):
+            if name in step.arguments[:index] and name in leaves:
+                copies.append(replace(leaves[name], name=f"{name}_again_{len(copies) + 1}"))
+                arguments[index] = copies[-1].name
+        return (*copies[before:], replace(step, arguments=tuple(arguments)))
 
     steps = replaced(scenario.steps, Apply, with_copies)
     return Scenario((*steps, *(Read("grad", leaf.name) for leaf in copies if leaf.requires_grad)))
-
-
-def _own(name: str, earlier: tuple[str, ...], leaves: dict[str, Leaf], copies: list[Leaf]) -> str:
-    if name not in earlier or name not in leaves:
-        return name
-    copies.append(replace(leaves[name], name=f"{name}_again_{len(copies) + 1}"))
-    return copies[-1].name
 
 
 def without_constants(scenario: Scenario) -> Scenario:
@@ -267,8 +263,7 @@ def rare_ingredients(scenario: Scenario) -> frozenset[str]:
 
 def starts_at_leaf(scenario: Scenario) -> bool:
     """Return True if a backward starts at a leaf, as in no drawn scenario."""
-    leaves = {step.name for step in scenario.steps if isinstance(step, Leaf)}
-    return any(isinstance(step, Backward) and step.output in leaves for step in scenario.steps)
+    return any(isinstance(scenario.definitions[step.output], Leaf) for _, step in scenario.backwards)
 
 
 def without_seeds(scenario: Scenario, *, weighs: bool = True) -> Scenario:

@@ -147,18 +147,16 @@ def _with_tensors(started: StartedLibrary, modules: Sequence[str], asking: Askin
     pairs = [{"leaf": leaf, "value": value} for leaf in leaves for value in values]
     best: Texts = {}
     own = [pair for pair in pairs if pair["leaf"] != candidates.PLAIN_LEAF]
-    by_attributes = _by_attributes(started, [] if "value" in asking.options else leaves)
+    by_attributes = (
+        {"leaf": leaf, "value": f"{{x}}.{attribute}"}
+        for leaf in (leaves if "value" not in asking.options else ())
+        for attribute in started.knowing(leaf=leaf).inspected(())[0]
+    )
     for tried in (own, ({**pair, **NARROW} for pair in own), by_attributes, pairs):
         best = best or best_of(started, tried, StartedLibrary.kinds_read_back)
     leaf = asking.chosen("leaf", best.get("leaf"))
     value = asking.chosen("value", best.get("value"))
     return started.knowing(**{**best, "leaf": leaf, "value": value})
-
-
-def _by_attributes(started: StartedLibrary, leaves: Sequence[str]) -> Iterator[Texts]:
-    """Yield templates that read each attribute of a tensor as its value."""
-    for leaf in leaves:
-        yield from ({"leaf": leaf, "value": f"{{x}}.{a}"} for a in started.knowing(leaf=leaf).inspected(())[0])
 
 
 def _pulls(started: StartedLibrary, modules: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.observation import Array, Observation, is_unwritten
 from refgrad.native.program import relevant_leaves
 from refgrad.oracles import CertifiedOracle, EntryError, Judgement, judge
-from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified
+from refgrad.oracles.certified.certified import HIGHEST_BITS, TRUTH_BITS, Certified, narrowest
 from refgrad.oracles.judgement import ALLOWANCE, last_place
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Scenario, ZeroGrad
 from refgrad.scenario.formats import FORMATS, Format
@@ -43,23 +43,19 @@ class Expected:
     adapter: AnyAdapter
 
     def certified(self, bits: int = TRUTH_BITS) -> Certified:
-        """Return the truth at a precision of ``bits``."""
+        """Return the truth at a precision of ``bits``.
+
+        Rounding accumulates in the order of forward mode if the engine computes gradients in that.
+        """
         if isinstance(self.prediction, ExpectedValue):
             return self.oracle.value(self.prediction.lowered, bits)
-        return self.oracle.gradient(self.prediction.leaf, self.prediction.contributions, bits, forward=self.is_forward)
+        forward = isinstance(self.adapter, FunctionalAdapter) and self.adapter.forward_only
+        return self.oracle.gradient(self.prediction.leaf, self.prediction.contributions, bits, forward=forward)
 
     @property
     def narrowest(self) -> Certified:
         """The truth at the precision that settles it."""
-        if isinstance(self.prediction, ExpectedValue):
-            return self.oracle.narrowest_value(self.prediction.lowered)
-        leaf, contributions = self.prediction.leaf, self.prediction.contributions
-        return self.oracle.narrowest_gradient(leaf, contributions, forward=self.is_forward)
-
-    @property
-    def is_forward(self) -> bool:
-        """Return True if the engine computes gradients in forward mode, so that rounding accumulates in that order."""
-        return isinstance(self.adapter, FunctionalAdapter) and self.adapter.forward_only
+        return narrowest(self.certified)
 
     @property
     def dtype(self) -> str | None:
@@ -228,17 +224,10 @@ def _in_other_order(finding: Finding, array: Array, expected: Expected) -> Findi
 
 
 def _entry(subject: Subject, error: EntryError, form: Format) -> Entry:
-    return Entry(
-        subject=subject,
-        index=error.index,
-        observed=repr(error.observed),
-        lower=error.lower,
-        upper=error.upper,
-        relative_error=repr(float(error.relative_error)),
-        budgets=repr(float(error.budgets)),
-        ulps=repr(_ulps(error, form)),
-        scaled_error=repr(float(error.scaled_error)),
-    )
+    names = ("observed", "relative_error", "budgets", "scaled_error")
+    numbers: dict[str, Any] = {name: repr(float(getattr(error, name))) for name in names}
+    ulps = repr(_ulps(error, form))
+    return Entry(subject=subject, index=error.index, lower=error.lower, upper=error.upper, ulps=ulps, **numbers)
 
 
 def _ulps(error: EntryError, form: Format) -> float:

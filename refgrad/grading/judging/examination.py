@@ -72,8 +72,7 @@ def _outranks(oracle: CertifiedOracle, wide: list[str], narrow: list[str]) -> bo
 
     Some engines promote 0-d arrays with lower priority.
     """
-    definitions = oracle.original.definitions
-    plain = all(isinstance(definitions[operand], Leaf) for operand in narrow)
+    plain = all(isinstance(oracle.original.definitions[operand], Leaf) for operand in narrow)
     ranks = [[oracle.value(operand).midpoint.ndim for operand in operands] for operands in (wide, narrow)]
     return plain and bool(wide) and (max(ranks[0]) > 0 or max(ranks[1]) == 0)
 
@@ -244,8 +243,7 @@ def _explained(finding: Finding, predictions: Predictions, observations: Observa
     """Add to the finding of a missing gradient the first earlier step that may fail and raised an error, if any."""
     if not isinstance(finding.fact, facts.Absent):
         return finding
-    before = enumerate(zip(predictions, observations, strict=True), 1)
-    for number, (prediction, seen) in before:
+    for number, (prediction, seen) in enumerate(zip(predictions, observations, strict=True), 1):
         if number < finding.step and isinstance(prediction, lifecycle.Open) and seen.error is not None:
             return replace(finding, fact=replace(finding.fact, after_step=number, error=seen.error))
     return finding

@@ -83,7 +83,7 @@ class Dependence:
         The derivative with respect to the entry itself is left out.
         """
         is_own = isinstance(read, Gradient) and read.leaf == self.position.leaf
-        return _finite(self._certified(math.nan, read)) & ~(self._is_same_entry(read) & is_own)
+        return _finite(self.certified(math.nan, read)) & ~(self._is_same_entry(read) & is_own)
 
     def may_move(self, read: Expectation) -> Mask:
         """Return the mask of result entries that NaN reaches in the oracle or, for a value, in float64."""
@@ -92,11 +92,11 @@ class Dependence:
 
     def moves(self, read: Expectation) -> Mask:
         """Return the mask of result entries that differ for at least two of the probed numbers."""
-        return self._differ(read)[0]
+        return _differ(self, read)[0]
 
     def always_moves(self, read: Expectation) -> Mask:
         """Return the mask of result entries that differ for every two of the probed numbers."""
-        return self._differ(read)[1]
+        return _differ(self, read)[1]
 
     def passed_on(self, value: ExpectedValue, number: float) -> Numbers:
         """Return the values that are ``number`` itself, or a function of it alone if it is large; NaN elsewhere.
@@ -104,10 +104,10 @@ class Dependence:
         A value is NaN, too, where evaluation in float64 does not agree with it.
         """
         plain = self._plain(value, number)
-        truth = self._certified(number, value).midpoint
+        truth = self.certified(number, value).midpoint
         is_itself = truth == number
         if is_itself.any() and not self.row.elementwise:
-            is_itself &= self._is_handed_on(value)
+            is_itself &= np.all([self.certified(each, value).midpoint == each for each in self.numbers], axis=0)
         is_function = np.full(truth.shape, abs(number) > 1 and self.row.elementwise and len(self.row.arguments) == 1)
         with np.errstate(all="ignore"):
             known = np.isfinite(truth) & (np.abs(plain - truth) <= PROBES["close"] * np.abs(truth))
@@ -125,16 +125,11 @@ class Dependence:
         if np.isnan(plain).all():
             return plain
         moving = self.moves(read) | self._is_same_entry(read)
-        towards = [self._certified(math.copysign(far, number), read) for far in TOWARDS_INFINITY]
+        towards = [self.certified(math.copysign(far, number), read) for far in TOWARDS_INFINITY]
         return np.where(_approached(towards, plain) & moving, plain, math.nan)
 
-    def _is_handed_on(self, value: ExpectedValue) -> Mask:
-        """Return the mask of result entries that equal the entry, whichever number it holds."""
-        mask: Mask = np.all([self._certified(each, value).midpoint == each for each in self._numbers], axis=0)
-        return mask
-
     @cached_property
-    def _numbers(self) -> tuple[float, ...]:
+    def numbers(self) -> tuple[float, ...]:
         """The probed numbers: the ordinary one, one near it, and others beyond all other numbers of the operands."""
         number, others = self.position.number, self.position.others
         low, high = float(others.min(initial=number)), float(others.max(initial=number))
@@ -145,18 +140,9 @@ class Dependence:
     def _step(self) -> Apply:
         return self.position.base.applications[0]
 
-    def _certified(self, number: float, read: Expectation) -> Certified:
+    def certified(self, number: float, read: Expectation) -> Certified:
+        """Return the certified result with a number at the position."""
         return Expected(self.oracle(number), read, self.adapter).certified()
-
-    @cached_property
-    def _masks(self) -> dict[Expectation, tuple[Mask, Mask]]:
-        return {}
-
-    def _differ(self, read: Expectation) -> tuple[Mask, Mask]:
-        """Return the masks of entries that differ for at least two, and for every two, of the probed numbers."""
-        if read not in self._masks:
-            self._masks[read] = _differing([self._certified(each, read) for each in self._numbers])
-        return self._masks[read]
 
     def _plain(self, value: ExpectedValue, number: float) -> Numbers:
         values: Mapping[str, Numbers] = evaluate(self.position.holding(number), Float64())
@@ -203,6 +189,12 @@ def _finite(certified: Certified) -> Mask:
     return np.asarray(flat, dtype=bool).reshape(certified.shape)
 
 
+@lru_cache(maxsize=64)
+def _differ(dependence: Dependence, read: Expectation) -> tuple[Mask, Mask]:
+    """Return the masks of entries that differ for at least two, and for every two, of the probed numbers."""
+    return _differing([dependence.certified(each, read) for each in dependence.numbers])
+
+
 def _differing(certified: list[Certified]) -> tuple[Mask, Mask]:
     """Return the masks of entries that differ in at least two, and in every two, of the arrays."""
     some, every = (np.zeros(certified[0].shape, dtype=bool) for _ in range(2))
@@ -238,10 +230,9 @@ def examine_exceptional(position: Position, number: float, engine: Engine, *, fl
     An engine that ``flushes`` treats subnormals as zeros in all computations.
     """
     dependence = _dependence(position, engine.adapter)
-    conventions = dependence.row.exceptional.conventions
     if number == 0:
         return _unlike(examine(position.holding(number), engine), examine(position.holding(abs(number)), engine))
-    if _is_subnormal(number) and (flushes or "subnormal" in conventions):
+    if _is_subnormal(number) and (flushes or "subnormal" in dependence.row.exceptional.conventions):
         return Finding("convention")
     if _is_subnormal(number) and dependence.row.elementwise:
         plain = examine(position.holding(number), engine)

@@ -22,7 +22,6 @@ from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import float64_values
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
 from refgrad.native.engine import Engine, observe
-from refgrad.native.observation import Observation
 from refgrad.native.program import relevant_leaves
 from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.judgement import ALLOWANCE
@@ -47,7 +46,7 @@ def agrees(scenario: Scenario, engine: Engine) -> bool:
         return True
     if any(seen.error is not None or seen.ending is not None or seen.masked for seen in observations):
         return False
-    reads = _arrays(scenario, observations)
+    reads = {s: seen.array for s, seen in zip(scenario.steps, observations, strict=True) if isinstance(s, Read)}
     period = period_of(scenario)
     with np.errstate(all="ignore"):
         if period is not None:
@@ -56,11 +55,6 @@ def agrees(scenario: Scenario, engine: Engine) -> bool:
         return (
             _is_simple(scenario) and _values_agree(reads, scenario, dtype) and _gradients_agree(reads, scenario, dtype)
         )
-
-
-def _arrays(scenario: Scenario, observations: tuple[Observation, ...]) -> dict[Read, Floats | None]:
-    steps = zip(scenario.steps, observations, strict=True)
-    return {step: seen.array for step, seen in steps if isinstance(step, Read)}
 
 
 def _repeats(reads: Arrays, scenario: Scenario, period: Scenario, engine: Engine) -> bool:

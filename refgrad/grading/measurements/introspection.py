@@ -71,7 +71,7 @@ class Recorded:
 
 
 def record(scenario: Scenario, engine: Engine, *, only_output: bool = False, keep: bool = False) -> Recorded | None:
-    """Run a scenario and collect its nodes. Return None if a step fails unexpectedly, which other checks report.
+    """Run a scenario and collect its nodes. Return None if it has none, or if a step fails, which other checks report.
 
     With ``only_output`` only the node of the output is held while its graph is traversed. With ``keep`` the objects of
     the program are held until another scenario is run.
@@ -83,7 +83,8 @@ def record(scenario: Scenario, engine: Engine, *, only_output: bool = False, kee
     for each in seen:
         if each.ending is not None:
             raise EndingError(each.ending)
-    if any(seen[index].error is not None and at not in laid.failing for at, index in enumerate(laid.steps)):
+    failed = any(seen[index].error is not None and at not in laid.failing for at, index in enumerate(laid.steps))
+    if failed or not laid.expected:
         return None
     return recorded(laid.model, laid.expected, [*(seen[at] for at in laid.nodes), *seen[-1:]])
 
@@ -187,8 +188,6 @@ def recorded(model: Model, expected: Sequence[ExpectedNode], seen: Sequence[Obse
 
     Raises NoNodeError if a node is missing, and RaisedError if the traversal raises an exception.
     """
-    if not expected:
-        return Recorded(model, Graph({}, ()), {}, {}, "")
     *observed, traversal = seen
     for node, observation in zip(expected, observed, strict=True):
         if observation.error is not None or not observation.data[0]:

@@ -95,9 +95,8 @@ class MeasuredProgram:
     @classmethod
     def rows(cls, table: str) -> Mapping[str, Self]:
         """Return the rows of a table of programs by name, with tuples for lists and both kinds for ``either``."""
-        rows = PROGRAMS[table].items()
         return MappingProxyType({
-            name: cls(**dict(chain.from_iterable(map(_members, row.items())))) for name, row in rows
+            name: cls(**dict(chain.from_iterable(map(_members, row.items())))) for name, row in PROGRAMS[table].items()
         })
 
     def measured(self, library: Library, parameters: Mapping[str, Any], settings: Settings) -> Reading:

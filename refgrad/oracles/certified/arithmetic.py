@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count as counted
 from math import isinf
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from flint import arb, arb_series
 
 from refgrad.operators import Operator
 from refgrad.operators.functions.balls import precision, series_precision
-from refgrad.oracles.certified.series import Derivative, true_derivative, true_series, usual_derivative, usual_series
+from refgrad.oracles.certified.series import Derivative, Purpose, scalar_derivative, true_series, usual_series
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Arithmetic:
     ``bits`` is the precision of the balls; with ``rounding`` it is the engine's own (53 for float64, 24 for float32).
     """
 
-    purpose: Literal["truth", "rounding"]
+    purpose: Purpose
     bits: int
 
     number: ClassVar[type[Any]] = arb
@@ -45,8 +45,7 @@ class Arithmetic:
 
     def derivative(self, operator: Operator) -> Derivative:
         """Return the scalar function that gives an operator's value and partials."""
-        compiled = true_derivative if self.purpose == "truth" else usual_derivative
-        return compiled(operator, self.bits)
+        return scalar_derivative(operator, self.bits, self.purpose)
 
     def enter(self, number: float) -> Any:
         """Return the ball of a number.

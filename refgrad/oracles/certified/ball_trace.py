@@ -90,9 +90,8 @@ class BallTrace:
 
     def _gradient(self, step: Grad, values: Mapping[str, Any]) -> ObjectArray:
         """Return the gradient that a step records; NaN where the shape of its seed makes the step fail."""
-        shape = values[step.leaf].shape
         if step.seed is not None and step.seed.shape != values[step.output].shape:
-            return filled(shape, [arb.nan()] * values[step.leaf].size)
+            return filled(values[step.leaf].shape, [arb.nan()] * values[step.leaf].size)
         return self._pulled(values, ((step.output, step.seed),))[step.leaf]
 
     def _pulled(

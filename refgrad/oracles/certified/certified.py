@@ -134,16 +134,16 @@ class CertifiedOracle:
         """Return True if an output depends on a leaf, or may through a recorded gradient, whatever the slope is."""
         return self._truth(TRUTH_BITS).reaches(output, leaf)
 
-    def narrowest_gradient(self, leaf: str, contributions: tuple[Arrival, ...], *, forward: bool = False) -> Certified:
+    def narrowest_gradient(self, leaf: str, contributions: tuple[Arrival, ...]) -> Certified:
         """Return the gradient, with the precision raised until the intervals are narrower than the budget.
 
         The precision is at most ``HIGHEST_BITS``.
         """
-        return _narrowest(lambda bits: self.gradient(leaf, contributions, bits, forward=forward))
+        return narrowest(lambda bits: self.gradient(leaf, contributions, bits))
 
     def narrowest_value(self, name: str) -> Certified:
         """Return a value or a directional derivative, with the precision raised likewise."""
-        return _narrowest(lambda bits: self.value(name, bits))
+        return narrowest(lambda bits: self.value(name, bits))
 
     def _arrived(self, trace: BallTrace, at: str, contributions: tuple[Arrival, ...]) -> ObjectArray:
         """Return the sum of the contributions to a leaf.
@@ -167,7 +167,8 @@ class CertifiedOracle:
         return self._sweeps[key][leaf]
 
 
-def _narrowest(at: Callable[[int], Certified]) -> Certified:
+def narrowest(at: Callable[[int], Certified]) -> Certified:
+    """Return the result of a function of the precision, with the precision raised as for ``narrowest_gradient``."""
     bits = TRUTH_BITS
     while True:
         certified = at(bits)

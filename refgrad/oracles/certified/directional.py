@@ -24,7 +24,7 @@ from refgrad.operators.differentiation import differentiate_along
 from refgrad.operators.functions.balls import Branch, Decision, ball_functions, choose, precision, taken
 from refgrad.oracles.certified.ball_tape import ObjectArray, filled
 from refgrad.oracles.certified.certified import TRUTH_BITS, Floats
-from refgrad.oracles.certified.series import true_derivative
+from refgrad.oracles.certified.series import scalar_derivative
 from refgrad.scenario import Constant, Jvp, Leaf, Scenario
 
 Contributions = tuple[tuple[str, Constant | None], ...]
@@ -103,7 +103,7 @@ class MovingBalls:
         return filled(output.shape, [Moving(arb.nan(), arb(0))] * output.size)
 
     def _scalar(self, operator: Operator, attributes: Mapping[str, Any]) -> Callable[..., Moving]:
-        along, partials = _along(operator, self.bits), true_derivative(operator, self.bits)
+        along, partials = _along(operator, self.bits), scalar_derivative(operator, self.bits, "truth")
 
         def function(*entries: Any) -> Moving:
             values = [entry.value if type(entry) is Moving else entry for entry in entries]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from flint import arb, arb_series, ctx
 
@@ -20,6 +20,7 @@ from refgrad.operators.functions.balls import ball_functions, hull
 from refgrad.operators.functions.series import SERIES_FUNCTIONS, constant, primitive, series_functions, unknown
 
 Derivative = Callable[..., tuple[Any, ...]]
+Purpose = Literal["truth", "rounding"]
 
 
 def guarded(derivative: Derivative, results: int) -> Derivative:
@@ -82,7 +83,7 @@ def usual_series(operator: Operator, bits: int, order: int) -> Derivative:
     a branch of a smooth operator is undecided, as that of softplus's maximum(x, 0) is at 0, the ``formula`` is used,
     which has no branch.
     """
-    plain = usual_derivative(operator, bits)
+    plain = scalar_derivative(operator, bits, "rounding")
     parameters = (*operator.parameters, "out")
     functions = {**series_functions(bits), "tanh": _usual_tanh(order)}
     named = [operator.partials.get(name) for name in operator.argument_names]
@@ -201,17 +202,14 @@ def change_noise(slope: Any, change: arb_series, bits: int) -> arb_series:
 
 
 @cache
-def true_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
-    """Compile the row's ``formula`` to the true value and partials, by mechanical differentiation."""
-    functions = ball_functions(bits)
-    return continued(operator, row_derivative(operator, functions), functions)
+def scalar_derivative(operator: Operator, bits: int, purpose: Purpose) -> Derivative:
+    """Compile a row to value and partials: its ``formula`` to the true ones, or its ``rounding`` and ``partials``.
 
-
-@cache
-def usual_derivative(operator: Operator, bits: int) -> Callable[..., tuple[Any, ...]]:
-    """Compile the row's ``rounding`` and ``partials`` to value and partials that round as an engine's do."""
+    The latter round as those of an engine do.
+    """
     functions = ball_functions(bits)
-    return continued(operator, rule(operator, functions), functions)
+    compiled_rule = row_derivative(operator, functions) if purpose == "truth" else rule(operator, functions)
+    return continued(operator, compiled_rule, functions)
 
 
 def rule(operator: Operator, functions: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:

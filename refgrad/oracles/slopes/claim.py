@@ -192,17 +192,16 @@ class ClaimedGradient:
 
         The other steps are the smallest ones, and, if these are too inaccurate, somewhat smaller ones than the first.
         """
-        judge = self.judge
         if not self.claimed.size or not self.is_finite:
             return None
-        for direction in judge.first:
+        for direction in self.judge.first:
             wrong = self.far_off(direction)
             if wrong is None:
                 continue
             near = self.judge.near_slopes(direction.vector)
             if self.denied(direction, near):
                 continue
-            if self.far_off(near) or self.far_off(judge.quick_slopes(direction.vector, OTHER_STEPS)):
+            if self.far_off(near) or self.far_off(self.judge.quick_slopes(direction.vector, OTHER_STEPS)):
                 return wrong
         return None
 
@@ -231,10 +230,9 @@ class ClaimedGradient:
 
     def discrepancies(self) -> Iterator[Discrepancy | None]:
         """Yield what is not right, by entries where a direction leaves anything open, and None for what is right."""
-        judge = self.judge
         for flat in np.flatnonzero(~np.isfinite(self.claimed))[: directions.FULL_INPUTS]:
             yield self.of_entry(int(flat))
-        for group in judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
+        for group in self.judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
             yield from self.of_group(group)
         yield from self.by_sign()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb
 from types import MappingProxyType
-from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,12 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
-Pattern = npt.NDArray[Any]
 
 ROUNDING_SAFETY = 16.0
 """Number of standard deviations of the noise by which a value may be off."""
+
+Along = Callable[[float], Floats]
+"""Function that returns the flattened outputs at a distance along the direction, not finite outside of its domain."""
 
 NOISE_LINE = np.arange(11.0) - 5
 """Positions on a line, in steps, at which values are sampled to estimate their noise."""
@@ -30,37 +32,27 @@ TYPICAL_SIZES = MappingProxyType({1: (0.29, 0.41), 2: (0.49, 0.67)})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Values at some distances (first axis) on some curves (last axis).
-
-    ``branches`` are codes of the choices that were made there, with the same two axes last; 0 marks an undecided
-    choice. It is empty where choices are not known.
-    """
+    """Values at some distances (first axis) on some curves (last axis)."""
 
     values: Floats
     distances: Floats
-    branches: tuple[Pattern, ...] = ()
 
 
-class Curves(Protocol):
-    """Real functions of a distance. Arrays have one entry for each function."""
+class Line:
+    """The outputs of a function along a direction, as functions of the distance."""
 
-    here: Floats
-    """Values of the functions at 0."""
-
-    deviation: Floats
-    """Standard deviations of the rounding errors of these values."""
-
-    unit: float
-    """Unit roundoff of the precision in which the values are computed."""
-
-    batch: int
-    """Number of functions that are sampled at once."""
+    def __init__(self, along: Along, here: Floats, deviation: Floats, unit: float) -> None:
+        """Take the outputs at distance 0, the standard deviations of their errors, and the unit roundoff."""
+        self.along, self.here, self.deviation, self.unit = along, here, deviation, unit
 
     def sample(self, indices: Positions, distances: Floats) -> Samples:
-        """Return samples of some curves, each at its own distances. The actual distances may differ a little."""
+        """Return some outputs at distances that are equal for all of them."""
+        values = [self.along(float(row[0])) if row[0] else self.here for row in distances]
+        return Samples(np.stack(values)[:, indices], distances)
 
     def noise(self, indices: Positions, samples: Samples) -> Floats:
-        """Return the standard deviation of the rounding errors of each sample."""
+        """Return the noise at distance 0, or a unit roundoff of each value where that is larger."""
+        return np.maximum(self.deviation[indices], self.unit * np.abs(samples.values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

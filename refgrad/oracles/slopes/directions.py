@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.oracles.judgement import Discrepancy, vague_above
-from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Positions
-from refgrad.oracles.slopes.slopes import SCALES, Along, Scale, noise_along, slopes_along, slopes_around
+from refgrad.oracles.slopes.curves import Along, BoundedSlopes, Floats, Line, Positions
+from refgrad.oracles.slopes.slopes import SCALES, Scale, noise_along, slopes_along
 from refgrad.scenario.formats import FORMATS
 
 Failure = TypeVar("Failure")
@@ -221,17 +221,17 @@ class Directions:
 
     def quick_slopes(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with its slopes by few steps."""
-        return self._central(vector, self.scale.steps[:FIRST_STEPS], OFF_GRID * shrink)
+        return self._with_slopes(vector, self.scale.steps[:FIRST_STEPS], OFF_GRID * shrink, sides=False)
 
     def near_slopes(self, vector: Floats) -> Direction:
         """Return a direction with its slopes by the smallest step only, which resolves kinks between larger steps."""
         if self.measured and not self.refined:
             self.refine()
-        return self._central(vector, self.scale.steps[-1:], OFF_GRID)
+        return self._with_slopes(vector, self.scale.steps[-1:], OFF_GRID, sides=False)
 
-    def _central(self, vector: Floats, steps: tuple[float, ...], shrink: float) -> Direction:
-        scale = replace(self.scale, steps=steps)
-        return Direction(vector, slopes_around(self.along(vector), self.here, self.deviation, scale, shrink))
+    def _with_slopes(self, vector: Floats, steps: Sequence[float], shrink: float, *, sides: bool = True) -> Direction:
+        line = Line(self.along(vector), self.here, self.deviation, self.scale.unit)
+        return Direction(vector, slopes_along(line, [step * shrink for step in steps], sides=sides))
 
     def groups(self, claimed: Floats) -> Iterator[list[Direction]]:
         """Yield directions through each group of entries that contribute alike to the first gradient."""
@@ -245,7 +245,7 @@ class Directions:
 
     def direction(self, vector: Floats, shrink: float = 1.0) -> Direction:
         """Return a direction with its slopes by all steps, each multiplied by ``shrink``."""
-        return Direction(vector, slopes_along(self.along(vector), self.here, self.deviation, self.scale, shrink))
+        return self._with_slopes(vector, self.scale.steps, shrink)
 
     def random_direction(self, members: Positions) -> Direction:
         """Return a direction that moves some entries by random parts of their magnitudes."""

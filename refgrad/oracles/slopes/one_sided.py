@@ -1,13 +1,10 @@
-"""Slopes at 0 from values on one side, where a stencil must not reach across.
+"""Slopes at 0 from values on one side, where the function does not exist on the other.
 
 A leaf on the border of a domain (``x ** 1.5`` at 0) has points on one side only. There the one-sided derivative is the
-limit that is expected. Where a choice is undecided at the point itself, at a tie or a kink, both sides are sampled, and
-there is a derivative only if they agree: the slope on one side of a kink is never returned.
+limit that is expected.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -15,9 +12,8 @@ from refgrad.oracles.slopes.curves import (
     ROUNDING_SAFETY,
     Booleans,
     BoundedSlopes,
-    Curves,
     Floats,
-    Pattern,
+    Line,
     Positions,
     Samples,
 )
@@ -32,85 +28,28 @@ SLOWEST = 0.93
 Each halving of the distance must shrink the change at least so much. That of x ** 1.1 at 0 does not.
 """
 
-ROUGHLY = 2.0**-8
-"""Largest relative difference of the nearest slopes of two sides that agree to any useful number of digits."""
-
 TRUNCATION_SAFETY = 8.0
 
 
-def one_sided(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
-    """Return the slopes of some curves. The error is infinite where two sides disagree or no slope can be found."""
+def one_sided(curves: Line, indices: Positions, steps: Floats) -> BoundedSlopes:
+    """Return the slopes of some curves. The error is infinite for those that exist on both sides, or on none."""
     samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
+    right, left = (np.asarray(~np.isfinite(samples.values[other]).any(axis=0)) for other in (LEFT, RIGHT))
+    kept = np.flatnonzero(right | left)
+    slopes = BoundedSlopes.unknown(len(indices))
+    if not kept.size:
+        return slopes
     with np.errstate(all="ignore"):
-        kept = np.flatnonzero(_promising(samples))
-        slopes = BoundedSlopes.unknown(len(indices))
-        if not kept.size:
-            return slopes
-        samples = _only(samples, kept)
-        return slopes.improved(kept, _chosen(samples, curves.noise(indices[kept], samples)))
+        samples = Samples(samples.values[:, kept], samples.distances[:, kept])
+        noise = curves.noise(indices[kept], samples)
+        sides = (side_slopes(side, samples, noise) for side in (RIGHT, LEFT))
+        value, error, rounding = (np.where(right[kept], *pair) for pair in zip(*sides, strict=True))
+        known = error <= np.abs(value) + 1.0
+    value, error = np.where(known, value, 0.0), np.where(known, error, np.inf)
+    return slopes.improved(kept, BoundedSlopes(value, error, rounding, np.zeros(kept.size, dtype=bool)))
 
 
-def _only(samples: Samples, kept: Positions) -> Samples:
-    branches = tuple(taken[..., kept] for taken in samples.branches)
-    return Samples(samples.values[:, kept], samples.distances[:, kept], branches)
-
-
-def _promising(samples: Samples) -> Booleans:
-    """Return True where the noise is worth computing: sides that differ much are a kink, whatever their rounding is."""
-    right, left = (
-        (samples.values[side] - samples.values[0])[-1] / samples.distances[side][-1] for side in (RIGHT, LEFT)
-    )
-    near = np.abs(right - left) <= ROUGHLY * np.maximum(1.0, np.abs(right))
-    return np.asarray(np.any(_one_side(samples), axis=0) | (_between(samples) & near))
-
-
-def _one_side(samples: Samples) -> list[Booleans]:
-    """Return masks of the curves that exist on the right side only, and on the left side only.
-
-    The points of that side must take the branches of the middle.
-    """
-    return [
-        _same(samples, side, lambda middle, near: middle == near) & ~np.isfinite(samples.values[other]).any(axis=0)
-        for side, other in ((RIGHT, LEFT), (LEFT, RIGHT))
-    ]
-
-
-def _between(samples: Samples) -> Booleans:
-    """Return True where choices are undecided in the middle, and each side otherwise takes the same branches."""
-    result = np.zeros(samples.values.shape[1], dtype=bool)
-    for taken in samples.branches:
-        result |= np.any(taken[:, 0] == 0, axis=0)
-    for side in (RIGHT, LEFT):
-        result &= _same(samples, side, lambda middle, near: (middle == near) | (middle == 0))
-    return result
-
-
-def _same(samples: Samples, side: slice, fits: Callable[[Pattern, Pattern], Booleans]) -> Booleans:
-    result = np.ones(samples.values.shape[1], dtype=bool)
-    for taken in samples.branches:
-        nearest = taken[:, side.start : side.start + 1]
-        result &= np.all((taken[:, side] == nearest) & fits(taken[:, :1], nearest), axis=(0, 1))
-    return result
-
-
-def _chosen(samples: Samples, noise: Floats) -> BoundedSlopes:
-    """Return the slope of the only side that exists, or the mean of two sides that agree."""
-    (right, right_error, right_noise), (left, left_error, left_noise) = (
-        _side(side, samples, noise) for side in (RIGHT, LEFT)
-    )
-    apart = np.abs(right - left)
-    agree = _between(samples) & (apart <= right_error + left_error)
-    both = np.where(agree, np.maximum(right_error, left_error) + apart / 2, np.inf)
-    cases = _one_side(samples)
-    error = np.select(cases, [right_error, left_error], both)
-    value = np.select(cases, [right, left], (right + left) / 2)
-    known = error <= np.abs(value) + 1.0
-    value = np.where(known, value, 0.0)
-    rounding = np.select(cases, [right_noise, left_noise], np.maximum(right_noise, left_noise))
-    return BoundedSlopes(value, np.where(known, error, np.inf), rounding, np.zeros(known.shape, dtype=bool))
-
-
-def _side(side: slice, samples: Samples, noise: Floats) -> tuple[Floats, Floats, Floats]:
+def side_slopes(side: slice, samples: Samples, noise: Floats) -> tuple[Floats, Floats, Floats]:
     """Extrapolate the slopes of one side to a distance of zero (Richardson).
 
     Returns the slope, its error, and the part of the error that is due to rounding.

@@ -5,12 +5,12 @@ Values are sampled at three steps h, h/4 and h/16 to either side. Central differ
 extrapolations bound the truncation error, and the noise of the function bounds the rounding error. The difference
 between the slopes to either side, extrapolated likewise, is the jump at a kink. It is added to the error, so that the
 interval contains all slopes that are legal. Smaller steps are tried while they promise less error. Where a side is
-outside of the domain, or a choice is undecided at 0, slopes to one side are extrapolated (``one_sided``).
+outside of the domain, slopes to the other side are extrapolated (``one_sided``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -19,10 +19,10 @@ import numpy as np
 from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     ROUNDING_SAFETY,
-    Booleans,
+    Along,
     BoundedSlopes,
-    Curves,
     Floats,
+    Line,
     Positions,
     Samples,
     finite,
@@ -30,9 +30,6 @@ from refgrad.oracles.slopes.curves import (
 )
 from refgrad.oracles.slopes.one_sided import one_sided
 from refgrad.scenario.formats import FORMATS
-
-Along = Callable[[float], Floats]
-"""Function that returns the flattened outputs at a distance along the direction, not finite outside of its domain."""
 
 TYPICAL_RANK = 2
 """Rank by size of the difference that measures the noise: kinks disturb only the largest of them."""
@@ -84,7 +81,7 @@ SCALES: Mapping[str, Scale] = MappingProxyType({
 """Scale of each precision. The smallest noise steps of 16 and 8 bits are a unit in the last place."""
 
 
-def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes | None = None) -> BoundedSlopes:
+def central_slopes(curves: Line, tries: Iterable[Floats], known: BoundedSlopes | None = None) -> BoundedSlopes:
     """Return the slope of each curve at 0 with an error bound, infinite where the slope is unknown.
 
     ``tries`` have a step for each curve, or NaN where there is none. Each is made for the curves for which it promises
@@ -92,7 +89,8 @@ def central_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes
     """
     slopes = known or BoundedSlopes.unknown(len(curves.here))
     for steps in tries:
-        for indices in _batches(promising(curves.deviation, steps, slopes), curves.batch):
+        indices = promising(curves.deviation, steps, slopes)
+        if indices.size:
             slopes = slopes.improved(indices, _central(curves, indices, steps[indices]))
     return slopes
 
@@ -102,31 +100,27 @@ def promising(deviation: Floats, steps: Floats, slopes: BoundedSlopes) -> Positi
     return np.flatnonzero(slopes.error > _rounding(deviation, steps))
 
 
-def one_sided_slopes(curves: Curves, tries: Iterable[Floats], known: BoundedSlopes) -> BoundedSlopes:
-    """Estimate unknown slopes from each side, and again while the error exceeds twice its rounding part."""
+def one_sided_slopes(curves: Line, tries: Iterable[Floats], known: BoundedSlopes) -> BoundedSlopes:
+    """Estimate unknown slopes from one side, and again while the error exceeds twice its rounding part."""
     unknown = np.isinf(known.error)
     if not unknown.any():
         return known
     slopes = known
     for steps in tries:
-        unsettled = unknown & np.isfinite(steps) & (slopes.error > 2 * slopes.rounding)
-        for indices in _batches(np.flatnonzero(unsettled), curves.batch):
+        indices = np.flatnonzero(unknown & np.isfinite(steps) & (slopes.error > 2 * slopes.rounding))
+        if indices.size:
             slopes = slopes.improved(indices, one_sided(curves, indices, steps[indices]))
     return slopes
 
 
-def _batches(indices: Positions, length: int) -> Iterator[Positions]:
-    yield from (indices[start : start + length] for start in range(0, len(indices), length))
-
-
-def _central(curves: Curves, indices: Positions, steps: Floats) -> BoundedSlopes:
+def _central(curves: Line, indices: Positions, steps: Floats) -> BoundedSlopes:
     """Return the slopes of some curves by central differences."""
     samples = curves.sample(indices, np.multiply.outer(SHIFTS, steps))
     with np.errstate(all="ignore"):
         return _extrapolated(samples, curves.here[indices], _rounding(_largest(curves, indices, samples), steps), steps)
 
 
-def _largest(curves: Curves, indices: Positions, samples: Samples) -> Floats:
+def _largest(curves: Line, indices: Positions, samples: Samples) -> Floats:
     """Return the noise at the points of a stencil, at which the function may be larger than in the middle."""
     largest = finite(np.abs(samples.values)).max(axis=0)
     return np.asarray(np.maximum(curves.deviation[indices], curves.unit * largest))
@@ -151,7 +145,7 @@ def _extrapolated(samples: Samples, here: Floats, rounding: Floats, steps: Float
     error = error + rounding + half + np.where(kink, TRUNCATION_SAFETY * (spread + jump_spread), half)
     curvatures = np.abs((right - here) - (here - left)) / 2
     straight = curvatures[-1] <= curvatures[0] / STRAIGHTENING + rounding * steps / RATIO**2
-    known = straight & np.isfinite(value) & np.isfinite(error) & ~crossing(samples)
+    known = straight & np.isfinite(value) & np.isfinite(error)
     return BoundedSlopes(np.where(known, value, 0.0), np.where(known, error, np.inf), rounding, kink & known)
 
 
@@ -168,14 +162,6 @@ def _twice(differences: Floats, first: float, second: float, caution: float) -> 
     return best, TRUNCATION_SAFETY * np.maximum(np.abs(best - two), spread / caution), spread
 
 
-def crossing(samples: Samples) -> Booleans:
-    """Return True where the points of a stencil do not all take the same branches."""
-    result = np.zeros(samples.values.shape[1], dtype=bool)
-    for taken in samples.branches:
-        result |= np.any(taken != taken[:, :1], axis=(0, 1))
-    return result
-
-
 def noise_along(along: Along, scale: Scale) -> Floats:
     """Return the standard deviation of each output's rounding errors, plus a unit roundoff of its largest value."""
     values = np.stack([[along(step * at) for step in scale.noise_steps] for at in NOISE_LINE])
@@ -183,35 +169,11 @@ def noise_along(along: Along, scale: Scale) -> Floats:
     return np.asarray(finite(table_noise_at_kinks(values, TYPICAL_RANK)).max(axis=0) + scale.unit * largest)
 
 
-def slopes_around(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:
-    """Return the slopes by central differences only; unknown where these do not suffice."""
-    line = _Line(along, here, deviation, scale.unit)
-    return central_slopes(line, [np.full(here.size, step * shrink) for step in scale.steps])
+def slopes_along(line: Line, steps: Iterable[float], *, sides: bool = True) -> BoundedSlopes:
+    """Return the slopes of the outputs at distance 0, by central differences, and by those to one side where it fails.
 
-
-def slopes_along(along: Along, here: Floats, deviation: Floats, scale: Scale, shrink: float = 1.0) -> BoundedSlopes:
-    """Return the slopes at distance 0; ``here`` are the outputs there, ``deviation`` their noise.
-
-    At a kink the bound covers all slopes that are legal. ``shrink`` is a factor that makes every step smaller, for a
-    second estimate.
+    At a kink the bound covers all slopes that are legal. Without ``sides`` there are central differences only.
     """
-    line = _Line(along, here, deviation, scale.unit)
-    steps = [np.full(here.size, step * shrink) for step in scale.steps]
-    return one_sided_slopes(line, steps, central_slopes(line, steps))
-
-
-class _Line:
-    """The outputs along a direction, as curves."""
-
-    def __init__(self, along: Along, here: Floats, deviation: Floats, unit: float) -> None:
-        self.along, self.here, self.deviation, self.unit = along, here, deviation, unit
-        self.batch = max(1, here.size)
-
-    def sample(self, indices: Positions, distances: Floats) -> Samples:
-        """Return some outputs at distances that are equal for all of them."""
-        values = [self.along(float(row[0])) if row[0] else self.here for row in distances]
-        return Samples(np.stack(values)[:, indices], distances)
-
-    def noise(self, indices: Positions, samples: Samples) -> Floats:
-        """Return the noise at distance 0, or a unit roundoff of each value where that is larger."""
-        return np.maximum(self.deviation[indices], self.unit * np.abs(samples.values))
+    tries = [np.full(line.here.size, step) for step in steps]
+    slopes = central_slopes(line, tries)
+    return one_sided_slopes(line, tries, slopes) if sides else slopes

@@ -12,6 +12,7 @@ import pytest
 
 from refgrad.generation import Profile
 from refgrad.grading.bench import Bench
+from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.settings import Settings
@@ -57,6 +58,7 @@ def test_a_graph_s_failure_is_the_dtype_s_if_it_is_none_in_float64(spelling: str
     finding = examine(scenario, engine)
     assert finding.failed
     check = check_named("graphs/float32")
+    assert isinstance(check, FamilyCheck)
     assert check.reports(scenario, finding, Bench(engine, Settings("smoke"))) is owned
 
 

@@ -9,15 +9,13 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import RegressionError, _chapter, regressions
-from refgrad.grading.checks.families import all_checks
 from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.scenario import parse
 from refgrad.specification import specs_directory
-from tests.grading.broken import bench, verdict
+from tests.grading.broken import CHECKS, bench, verdict
 
-CHECKS = {check.id: check for check in all_checks()}
 TEXT = "a = leaf float64[] {0x1.8p-20} requires_grad\nb = exp a\nbackward b\nread grad a\n"
 ROW = f"[[exp]]\nfound = \"an engine 1.0\"\nscenario = '''\n{TEXT}'''\n"
 

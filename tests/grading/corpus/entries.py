@@ -32,10 +32,11 @@ from refgrad.lifecycle import (
     required_features,
 )
 from refgrad.native.adapter import find_adapter
-from refgrad.oracles import CertifiedOracle, accepted, answered_by_nan
+from refgrad.oracles import CertifiedOracle, answered_by_nan
 from refgrad.oracles.certified.certified import HIGHEST_BITS
 from refgrad.oracles.judgement import has_choices
 from refgrad.scenario import Scenario
+from tests.grading.corpus.acceptance import accepted
 
 Entry = dict[str, Any]
 Row = dict[str, Any]

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.lifecycle import Policy, lower
-from refgrad.oracles import CertifiedOracle, accepted
+from refgrad.oracles import CertifiedOracle
 from refgrad.scenario import parse
+from tests.grading.corpus.acceptance import accepted
 from tests.grading.corpus.entries import all_policies, boxes_of, entries_of
 
 POLICIES = all_policies()

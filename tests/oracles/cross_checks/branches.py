@@ -16,9 +16,9 @@ import numpy as np
 
 from refgrad.interpreter import NUMPY_FUNCTIONS, keywords
 from refgrad.operators import Formula, Operator, operator_table
-from refgrad.oracles.slopes.curves import Pattern
 from refgrad.scenario import Apply
 from tests.interpreter.batched import Batch, BatchedFloat64
+from tests.oracles.cross_checks.one_sided import Pattern
 
 IMPLIED: Mapping[str, tuple[str, str]] = MappingProxyType({
     "abs": ("{0}", "0"),

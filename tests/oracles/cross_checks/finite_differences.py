@@ -18,20 +18,21 @@ from refgrad.oracles.slopes.curves import (
     NOISE_LINE,
     BoundedSlopes,
     Floats,
-    Pattern,
+    Line,
     Positions,
     Samples,
     difference_tables,
     finite,
     table_noise_at_kinks,
 )
-from refgrad.oracles.slopes.slopes import SCALES, central_slopes, crossing, one_sided_slopes, promising
+from refgrad.oracles.slopes.slopes import SCALES, central_slopes, promising
 from refgrad.scenario import Apply, Constant, Leaf, Scenario
 from refgrad.scenario.rewrite import needed
 from tests.interpreter.batched import Batch, BatchedFloat64
 from tests.interpreter.complex128 import BatchedComplex128
 from tests.interpreter.complex_array import ComplexArray, Shaking
 from tests.oracles.cross_checks.branches import patterns
+from tests.oracles.cross_checks.one_sided import ChosenSamples, Pattern, crossing, slopes_on_sides
 
 Contributions = tuple[tuple[str, Constant | None], ...]
 
@@ -101,10 +102,10 @@ def _search(entries: _Entries, base: Floats) -> BoundedSlopes:
         closer = [*(step * whole for step in CLOSER_STEPS), *(np.where(s < first[-1], s, np.nan) for s in own)]
         found = central_slopes(entries, first + closer, found)
     zero = [np.where(base == 0, step, np.nan) for step in ZERO_STEPS]
-    return one_sided_slopes(entries, first + zero, found)
+    return slopes_on_sides(entries, first + zero, found)
 
 
-class _Entries:
+class _Entries(Line):
     """A function along each entry of its leaves, as curves."""
 
     unit = SCALE.unit
@@ -115,7 +116,8 @@ class _Entries:
         direction = _magnitude(base) * np.where(np.arange(base.size) % 2 == 0, 1.0, -1.0)
         line = np.multiply.outer(NOISE_LINE, SCALE.noise_steps)
         totals, taken = function(base[:, None] + np.multiply.outer(direction, line.ravel()))
-        samples = Samples(totals.reshape(line.shape), line, tuple(codes.reshape(-1, *line.shape) for codes in taken))
+        codes = tuple(pattern.reshape(-1, *line.shape) for pattern in taken)
+        samples = ChosenSamples(totals.reshape(line.shape), line, codes)
         self.here = np.full(base.size, samples.values[len(NOISE_LINE) // 2, 0])
         self.batch = max(1, BATCH_BYTES // (8 * POINTS * max(base.size, 1)))
         smooth = np.min([np.sqrt(np.mean(table**2, axis=0)) for table in difference_tables(samples.values)], axis=0)
@@ -131,17 +133,27 @@ class _Entries:
         deviation = typical + 2 * self.unit * np.abs(self.here)
         self.deviation = np.where(np.isfinite(deviation), deviation, np.inf)
 
-    def sample(self, places: Positions, distances: Floats) -> Samples:
-        """Return the function with one entry moved at a time."""
+    def sample(self, indices: Positions, distances: Floats) -> Samples:
+        """Return the function with one entry moved at a time, and NaN for entries along which a choice changes."""
+        parts = []
+        for start in range(0, len(indices), self.batch):
+            batch = slice(start, start + self.batch)
+            samples = self.choices(indices[batch], distances[:, batch])
+            parts.append((np.where(crossing(samples), np.nan, samples.values), samples.distances))
+        values, moved = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
+        return Samples(values, moved)
+
+    def choices(self, places: Positions, distances: Floats) -> ChosenSamples:
+        """Return the function with one entry moved at a time, and its choices."""
         points = self._points(places, distances)
         moved = points[places, :, np.arange(len(places))].T - self.function.base[places]
         totals, taken = self.function(points.reshape(len(points), -1))
         codes = tuple(pattern.reshape(-1, *distances.shape) for pattern in taken)
-        return Samples(totals.reshape(distances.shape), moved, codes)
+        return ChosenSamples(totals.reshape(distances.shape), moved, codes)
 
-    def noise(self, places: Positions, samples: Samples) -> Floats:
+    def noise(self, indices: Positions, samples: Samples) -> Floats:
         """Return the noise of each sample by shaking every operation."""
-        points = self._points(places, samples.distances).reshape(self.here.size, -1)
+        points = self._points(indices, samples.distances).reshape(self.here.size, -1)
         moves = self.function.shaken(points, SHAKINGS_OF_SAMPLES).reshape(-1, *samples.values.shape) - samples.values
         deviations = np.sqrt(np.mean(moves**2, axis=0)) + 2 * self.unit * np.abs(samples.values)
         return np.where(np.isfinite(deviations), deviations, np.inf)

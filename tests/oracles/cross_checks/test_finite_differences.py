@@ -14,7 +14,6 @@ from refgrad.generation import Profile, operator_scenario, random_scenario
 from refgrad.interpreter import ScenarioEvaluationError, evaluate
 from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.slopes.curves import TYPICAL_SIZES, Floats, Positions, Samples
-from refgrad.oracles.slopes.one_sided import one_sided
 from refgrad.scenario import Constant, Scenario, parse
 from tests.effort import each, seeds
 from tests.interpreter.batched import BatchedFloat64
@@ -27,6 +26,7 @@ from tests.oracles.cross_checks.finite_differences import (
     _Function,
     finite_differences,
 )
+from tests.oracles.cross_checks.one_sided import ChosenSamples, on_sides
 from tests.oracles.programs import FEW_CANCEL, leaf, program
 
 
@@ -291,14 +291,14 @@ def test_noise_is_found_where_every_line_leaves_the_domain() -> None:
 class Kink:
     """A function with a slope of 1 to the right and of another to the left, whose noise nobody may ask for."""
 
-    here, deviation, unit, batch = np.zeros(1), np.zeros(1), 2.0**-53, 1
+    batch = 1
 
     def __init__(self, left: float) -> None:
         self.left = left
 
-    def sample(self, _places: Positions, distances: Floats) -> Samples:
+    def choices(self, _places: Positions, distances: Floats) -> ChosenSamples:
         codes = np.sign(distances).astype(int)[None]
-        return Samples(np.where(distances > 0, 1.0, self.left) * distances, distances, (codes,))
+        return ChosenSamples(np.where(distances > 0, 1.0, self.left) * distances, distances, (codes,))
 
     def noise(self, _places: Positions, _samples: Samples) -> Floats:
         raise AssertionError
@@ -306,8 +306,8 @@ class Kink:
 
 def test_noise_is_not_looked_for_where_sides_differ_by_a_tenth() -> None:
     with pytest.raises(AssertionError):
-        one_sided(Kink(0.999), np.arange(1), np.array([2.0**-7]))
-    assert np.isinf(one_sided(Kink(0.9), np.arange(1), np.array([2.0**-7])).error)
+        on_sides(Kink(0.999), np.arange(1), np.array([2.0**-7]))
+    assert np.isinf(on_sides(Kink(0.9), np.arange(1), np.array([2.0**-7])).error)
 
 
 LARGE = 1e8

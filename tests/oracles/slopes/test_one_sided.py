@@ -3,23 +3,19 @@
 import numpy as np
 import pytest
 
-from refgrad.oracles.slopes.curves import Floats, Positions, Samples
+from refgrad.oracles.slopes.curves import Floats, Line, Positions, Samples
 from refgrad.oracles.slopes.one_sided import one_sided
 
 
-class Slow:
+class Slow(Line):
     """x ** 1.02 to the right of 0 and nothing to the left, with some noise: its slopes shrink by 1.4 % a halving."""
 
-    here, deviation, unit, batch = np.zeros(1), np.zeros(1), 2.0**-53, 1
-
     def __init__(self, noise: float) -> None:
+        super().__init__(lambda x: np.array([x**1.02 if x >= 0 else np.nan]), np.zeros(1), np.zeros(1), 2.0**-53)
         self.deviations = noise
 
-    def sample(self, _places: Positions, distances: Floats) -> Samples:
-        with np.errstate(invalid="ignore"):
-            return Samples(np.where(distances >= 0, distances**1.02, np.nan), distances)
-
-    def noise(self, _places: Positions, samples: Samples) -> Floats:
+    def noise(self, indices: Positions, samples: Samples) -> Floats:
+        del indices
         return np.full(samples.values.shape, self.deviations)
 
 

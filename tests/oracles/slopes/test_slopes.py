@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from refgrad.oracles.slopes.curves import BoundedSlopes, Floats
+from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Line
 from refgrad.oracles.slopes.slopes import SCALES, noise_along, slopes_along
 
 SCALE = SCALES["float64"]
@@ -32,7 +32,7 @@ def slopes_at(function: Callable[[Floats], Floats], x: float) -> BoundedSlopes:
         with np.errstate(all="ignore"):
             return np.atleast_1d(np.asarray(function(np.array([x + distance])), dtype=float))
 
-    return slopes_along(along, along(0.0), noise_along(along, SCALE), SCALE)
+    return slopes_along(Line(along, along(0.0), noise_along(along, SCALE), SCALE.unit), SCALE.steps)
 
 
 @pytest.mark.parametrize("name", SMOOTH)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -31,32 +30,17 @@ def faults(verdict: Verdict) -> list[Scenario]:
 
 def is_broken(verdict: Verdict) -> bool:
     """Return True if the failures of an operator cannot be avoided where it is used."""
-    return not all(_has_empty_array(scenario) for scenario in faults(verdict))
+    return not all(has_empty(scenario) for scenario in faults(verdict))
 
 
-def _has_empty_array(scenario: Scenario) -> bool:
+def has_empty(scenario: Scenario) -> bool:
+    """Return True if a leaf of a scenario has no entries."""
     return EMPTY in rare_ingredients(scenario)
 
 
-@dataclass(frozen=True, slots=True)
-class Avoided:
-    """The id of the check because of which drawn scenarios have no empty arrays, or an empty string."""
-
-    cause: str = ""
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> Avoided:
-        """Return the check if it fails for an empty array."""
-        return cls(verdict.id if any(map(_has_empty_array, faults(verdict))) else "")
-
-    @property
-    def fields(self) -> dict[str, float]:
-        """Fields of a profile that excludes empty arrays if they are avoided."""
-        return {"empty": 0.0} if self.cause else {}
-
-    def allows(self, scenario: Scenario) -> bool:
-        """Return True if a scenario has none of the arrays that are avoided."""
-        return not (self.cause and _has_empty_array(scenario))
+def avoids_empty(verdict: Verdict) -> str:
+    """Return the id of a check that fails for an empty array, so that drawn scenarios have none, or an empty string."""
+    return verdict.id if any(map(has_empty, faults(verdict))) else ""
 
 
 def is_known_inaccuracy(scenario: Scenario, finding: Finding, verdicts: Iterable[Verdict]) -> bool:

@@ -16,7 +16,7 @@ from refgrad.generation import Dtype, Profile
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
 from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT, is_about_dtype, with_own_operands
-from refgrad.grading.checks.operators.blame import SEEING, Avoided, is_broken, is_known_inaccuracy
+from refgrad.grading.checks.operators.blame import SEEING, avoids_empty, has_empty, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, verdict_on, with_right_views
 from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding, Verdict
@@ -37,11 +37,6 @@ REPEATED: Final = ("accumulation/", "retain_graph/")
 
 APART: Final = "contracts/gradients_of_leaves_are_apart"
 """Id of the behaviour that fails if gradients share memory whatever the operator is."""
-
-
-def avoided(bench: Bench, operator: str) -> Avoided:
-    """Return the ingredients that further scenarios of the operator must avoid."""
-    return Avoided.of(verdict_on(bench, operator))
 
 
 def sound(bench: Bench, operator: str) -> bool:
@@ -85,13 +80,11 @@ def _with_helpers(check: FamilyCheck, scenario: Scenario, bench: Bench) -> Scena
 
 def is_new(check: FamilyCheck, scenario: Scenario, _: Finding, bench: Bench) -> bool:
     """Return True if the operator's own check does not already report the failure."""
-    return avoided(bench, check.operator_name).allows(scenario)
+    return not (has_empty(scenario) and avoids_empty(verdict_on(bench, check.operator_name)))
 
 
 def _by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
     """Return True if an inaccuracy of the operator, or of another one in the scenario, explains the failure."""
-    if finding.outcome != "inaccurate":
-        return False
     return is_known_inaccuracy(scenario, finding, (verdict_on(bench, name) for name in sorted(scenario.operators)))
 
 
@@ -120,8 +113,8 @@ def _tried(  # noqa: PLR0913 (the family chooses each of them, by name)
     only operators that are isolated are tried there.
     """
     name, examples = check.operator_name, max(bench.settings.effort[check.chapter], least)
-    without = avoided(bench, name)
-    profile = bench.profile(operators=frozenset({name, *helpers}), edges=edges, **without.fields)
+    cause = avoids_empty(verdict_on(bench, name))
+    profile = bench.profile(operators=frozenset({name, *helpers}), edges=edges, **({"empty": 0.0} if cause else {}))
     form = bench.reliance.isolated if edges else bench.reliance.seeded
 
     def drawn(seed: int, profile: Profile = profile) -> Scenario:
@@ -130,7 +123,7 @@ def _tried(  # noqa: PLR0913 (the family chooses each of them, by name)
     cases = (scenario for each in fixed for scenario in always(each, name, profile, bench, **options))
     first = _of_single_numbers(check, drawn, profile, bench, examples) if scalars else []
     first += filter(bench.reliance.runnable, map(form, cases))
-    return bench.search(check, drawn, examples, fixed=first, cause=without.cause)
+    return bench.search(check, drawn, examples, fixed=first, cause=cause)
 
 
 def _of_single_numbers(
@@ -268,35 +261,36 @@ FORWARD_MODE: Final = after_own_value(
 
 def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try the operator in turn in each dtype in which the engine offers it, if it is right in other dtypes."""
-    without = avoided(bench, check.operator_name)
+    name = check.operator_name
+    cause = avoids_empty(verdict_on(bench, name))
+    avoided = {"empty": 0.0} if cause else {}
 
     def profile(dtype: Dtype) -> Profile:
-        operators = frozenset({check.operator_name})
-        return bench.profile(seeds=True, operators=operators, edges=0.0, dtype=dtype, **without.fields)
+        return bench.profile(seeds=True, operators=frozenset({name}), edges=0.0, dtype=dtype, **avoided)
 
     def isolated(scenario: Scenario) -> Scenario:
         return bench.reliance.isolated(with_own_operands(scenario))
 
     def drawn(seed: int, dtype: Dtype) -> Scenario:
-        return isolated(generation.operator_scenario(seed, check.operator_name, profile(dtype)))
+        return isolated(generation.operator_scenario(seed, name, profile(dtype)))
 
     def fixed(dtype: Dtype) -> list[Scenario]:
         """Return the fixed cases with the most entries, among the first few; none in the smoke profile."""
         if not bench.settings.effort["large_arrays"]:
             return []
-        plain = generation.plain_cases(check.operator_name, profile(dtype), TRIED["first_cases"])
+        plain = generation.plain_cases(name, profile(dtype), TRIED["first_cases"])
         return [isolated(scenario) for scenario in plain[-TRIED["cases_in_half"] :]]
 
     had = [dtype for dtype in check.row["any_dtype"] if dtype in bench.engine.adapter.dtypes]
     offered = [dtype for dtype in had if _all_run([drawn(seed, dtype) for seed in range(TRIED_IN_DTYPE)], check, bench)]
     if not offered:
-        return bench.lacks(check, *(f"{check.operator_name} in {dtype}" for dtype in had))
+        return bench.lacks(check, *(f"{name} in {dtype}" for dtype in had))
 
     def in_turn(seed: int) -> Scenario:
         return drawn(seed, offered[seed % len(offered)])
 
     largest = (scenario for dtype in offered for scenario in fixed(dtype))
-    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=without.cause)
+    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=cause)
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:

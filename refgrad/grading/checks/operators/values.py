@@ -16,7 +16,7 @@ from refgrad.facts import Died
 from refgrad.generation import Profile
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.behaviours import all_behaviours
-from refgrad.grading.checks.check import Check, Family, FamilyCheck
+from refgrad.grading.checks.check import Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, isolated_applications, with_own_operands
 from refgrad.grading.checks.operators.blame import views_are_right
 from refgrad.grading.judging.examination import confront
@@ -54,8 +54,7 @@ def _by_itself(check: FamilyCheck, bench: Bench) -> Verdict:
     if verdict.verdict not in {"passed", "convention"}:
         return verdict
     large = generation.large_scenarios(name, profile)[: effort["large_arrays"]] if effort["large_arrays"] else ()
-    isolated = map(bench.reliance.isolated, large)
-    return on_large_arrays(check, verdict, bench, filter(bench.reliance.runnable, isolated))
+    return on_large_arrays(check, verdict, bench, filter(bench.reliance.runnable, map(bench.reliance.isolated, large)))
 
 
 def _in_single_precision(check: FamilyCheck, verdict: Verdict, bench: Bench) -> Verdict:
@@ -130,7 +129,7 @@ def verdict_on(bench: Bench, operator: str) -> Verdict:
     return bench.grade(OPERATORS.check(operator))
 
 
-def on_large_arrays(check: Check, verdict: Verdict, bench: Bench, scenarios: Iterable[Scenario]) -> Verdict:
+def on_large_arrays(check: FamilyCheck, verdict: Verdict, bench: Bench, scenarios: Iterable[Scenario]) -> Verdict:
     """Return the verdict on an operator that passed on smaller arrays, after these scenarios, too.
 
     It counts the scenarios that agree, and were therefore not certified.
@@ -147,7 +146,7 @@ def on_large_arrays(check: Check, verdict: Verdict, bench: Bench, scenarios: Ite
     return replace(verdict, examples=verdict.examples + tried, screened=screened)
 
 
-def _smallest(scenario: Scenario, check: Check, bench: Bench) -> Scenario:
+def _smallest(scenario: Scenario, check: FamilyCheck, bench: Bench) -> Scenario:
     """Return the smallest scenario that disagrees in any way, or fails if it is small enough to be certified."""
     before = bench.engine.runner.endings
 
@@ -161,7 +160,7 @@ def _smallest(scenario: Scenario, check: Check, bench: Bench) -> Scenario:
     return generation.shrink(scenario, differs, NUMBERS["operators"]["shrinks_of_large"])
 
 
-def _certified(scenario: Scenario, check: Check, bench: Bench) -> Demonstration | None:
+def _certified(scenario: Scenario, check: FamilyCheck, bench: Bench) -> Demonstration | None:
     """Return the certified failure of the operator in a scenario, or None."""
     finding = bench.examine(scenario, check)
     if not finding.failed or check.explains(scenario, finding, bench) or not check.reports(scenario, finding, bench):
@@ -169,7 +168,7 @@ def _certified(scenario: Scenario, check: Check, bench: Bench) -> Demonstration 
     return Demonstration(scenario, finding)
 
 
-def repeated(check: Check, bench: Bench) -> Verdict | None:
+def repeated(check: FamilyCheck, bench: Bench) -> Verdict | None:
     """Apply an operator repeatedly, and return the verdict if some of the runs, but not all, are wrong."""
     if not bench.engine.adapter.runs_here:
         return None

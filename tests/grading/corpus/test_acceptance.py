@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from refgrad.oracles import CertifiedOracle, accepted, judge
+from refgrad.oracles import CertifiedOracle, judge
 from refgrad.oracles.certified.certified import HIGHEST_BITS, Certified
 from refgrad.scenario import parse
+from tests.grading.corpus.acceptance import accepted
 
 FAILED = {"wrong", "inaccurate"}
 
