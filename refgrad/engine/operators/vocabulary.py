@@ -19,13 +19,13 @@ from refgrad.operators.table import Operands, signature
 
 float64 = np.float64
 
+COMPARISONS: Mapping[str, str] = MappingProxyType({
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+})  # fmt: skip
+"""Names of comparisons in formulas, which are NumPy's, by those of PyTorch and of Python's module `operator`."""
+
 COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
+    name: getattr(operator, short) for short, name in COMPARISONS.items()
 })
 
 
@@ -192,10 +192,11 @@ def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tenso
     return cast
 
 
-def _bessel(name: str, summary: str, partial: str) -> Operator:
+def _bessel(name: str, summary: str, partial: str = "") -> Operator:
+    """Return the row of a function of formulas, with the function's own derivative unless ``partial`` is another."""
     called = Formula(f"{name}(n, x)")
     order = Attribute("n", "int")
-    partials = {"x": Formula(partial)}
+    partials = {"x": Formula(partial or FUNCTIONS[name].derivatives[1])}
     return Operator(
         name, "bessel", summary, (Argument("x"),), (order,), formula=called, forward=called, partials=partials
     )
@@ -203,15 +204,9 @@ def _bessel(name: str, summary: str, partial: str) -> Operator:
 
 # DLMF 10.29.1 and 10.51.2
 BESSEL: Mapping[str, Operator] = MappingProxyType({
-    "besseli": _bessel("besseli", "modified", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
+    "besseli": _bessel("besseli", "modified"),
     "besselie": _bessel(
-        "besselie",
-        "modified, times e to the -|x|",
-        "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out",
+        "besselie", "modified, times e to the -|x|", "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out"
     ),
-    "sphericalj": _bessel(
-        "sphericalj",
-        "spherical, of the order |n|",
-        "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)",
-    ),
+    "sphericalj": _bessel("sphericalj", "spherical, of the order |n|"),
 })

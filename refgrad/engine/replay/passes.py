@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from refgrad.engine.operators.recording import owned
 from refgrad.engine.operators.tracing import Tape, TapeStep, Traced
 from refgrad.engine.operators.vocabulary import ON_ARRAYS
 from refgrad.engine.replay.program import ReplayProgram, Term, lowered, memory
-from refgrad.operators import Operator
+from refgrad.operators import Operator, RecordedNode
 
 # Structures whose forward is a single numpy function that accepts ``out``.
 INTO_BUFFER: Mapping[str, np.ufunc] = MappingProxyType({"matmul": np.matmul})
@@ -185,13 +185,12 @@ class _Sweep:
     def rule(self, step: TapeStep, row: Operator, saves: Sequence[str], operands: Sequence[Any]) -> Callable[..., Any]:
         """Return the rule as a function of the cotangent and of the saved arrays."""
         shapes = tuple(self.terms[slot].value.shape for slot in step.operands)
-        node = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes)
         structure = row.structure
         assert structure is not None
 
         def vjp(cotangent: Any, *values: Any) -> list[Any]:
             saved = dict(zip(saves, values, strict=True))
-            kept = structure_contributions(structure, step.arrays, node, cotangent, saved)
-            return [fitted(step.arrays, c, operand) for c, operand in zip(kept, operands, strict=True)]
+            node = RecordedNode(shapes, step.needs, step.attributes, saved.__getitem__)
+            return structure_contributions(structure, step.arrays, cotangent, node, operands)
 
         return vjp
