@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from refgrad.scenario import Apply, AttributeValue, Scenario, ScenarioError, Slice, parse
+from refgrad.scenario import Apply, AttributeValue, ScenarioError, Slice, parse
 from refgrad.scenario.attributes import MAXIMUM_DEPTH, encode_value
 from tests.effort import each
 
@@ -101,14 +101,6 @@ def test_other_values_are_refused(value: AttributeValue, rule: str) -> None:
 def test_the_deepest_tuple_is_written_and_read() -> None:
     step = Apply("y", "index", ("x",), (("index", nested(MAXIMUM_DEPTH)),))
     assert parse(f"x = leaf float64[] {{0}}\n{step.to_text()}").applications == (step,)
-
-
-def test_the_deepest_value_is_read_from_json() -> None:
-    value: AttributeValue = Slice(1, 2)
-    for _ in range(MAXIMUM_DEPTH):
-        value = (value,)
-    scenario = Scenario((parse("x = leaf float64[] {0}").steps[0], Apply("y", "index", ("x",), (("index", value),))))
-    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 def test_a_slice_of_step_zero_is_refused() -> None:
