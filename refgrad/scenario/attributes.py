@@ -33,11 +33,6 @@ class Slice:
         if self.step == 0:
             raise ScenarioError("the step of a slice must not be 0")
 
-    @classmethod
-    def of(cls, native: slice) -> Slice:
-        """Return the slice that equals one of Python's own."""
-        return cls(native.start, native.stop, native.step)
-
     def to_native(self) -> slice:
         """Return Python's own slice."""
         return slice(self.start, self.stop, self.step)
