@@ -35,11 +35,7 @@ def differentiate(
     the functions, ``number``, the comparisons (True, False or None for undecided) and ``choose(condition, then,
     otherwise)``, whose branches are tuples of value and partials or functions that return such a tuple.
     """
-    block = _Block(arguments)
-    environment = {name: _Dual(name, block.unit(name)) for name in arguments}
-    environment |= {name: _Dual(name, block.nothing) for name in parameters}
-    block.lines += (f"{name} = number({name})" for name in parameters)  # Python would divide its own in 53 bits
-    return compiled(block.function(formula, environment, (*arguments, *parameters)), formula, system)
+    return compiled(value_and_partials(formula, arguments, parameters), formula, system)
 
 
 def row_derivative(operator: Operator, system: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
@@ -67,6 +63,18 @@ def compiled(source: str, formula: Formula, system: Mapping[str, Any]) -> Callab
     namespace = dict(system)
     exec(compile(source, f"<derivative of {formula.source}>", "exec"), namespace)
     return namespace["derivative"]  # type: ignore[no-any-return]
+
+
+def value_and_partials(formula: Formula, arguments: tuple[str, ...], parameters: tuple[str, ...]) -> str:
+    """Return the Python source of the function that :func:`differentiate` compiles.
+
+    Parameters are converted to numbers of the system, since Python would divide its own numbers in 53 bits.
+    """
+    block = _Block(arguments)
+    environment = {name: _Dual(name, block.unit(name)) for name in arguments}
+    environment |= {name: _Dual(name, block.nothing) for name in parameters}
+    block.lines += (f"{name} = number({name})" for name in parameters)
+    return block.function(formula, environment, (*arguments, *parameters))
 
 
 @dataclass(frozen=True, slots=True)
