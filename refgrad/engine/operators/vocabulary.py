@@ -192,11 +192,10 @@ def cast_with(functions: Mapping[str, Callable[..., Tensor]]) -> Callable[[Tenso
     return cast
 
 
-def _bessel(name: str, summary: str, partial: str = "") -> Operator:
-    """Return the row of a function of formulas, with the function's own derivative unless ``partial`` is another."""
+def _bessel(name: str, summary: str, partial: str) -> Operator:
     called = Formula(f"{name}(n, x)")
     order = Attribute("n", "int")
-    partials = {"x": Formula(partial or FUNCTIONS[name].derivatives[1])}
+    partials = {"x": Formula(partial)}
     return Operator(
         name, "bessel", summary, (Argument("x"),), (order,), formula=called, forward=called, partials=partials
     )
@@ -204,9 +203,13 @@ def _bessel(name: str, summary: str, partial: str = "") -> Operator:
 
 # DLMF 10.29.1 and 10.51.2
 BESSEL: Mapping[str, Operator] = MappingProxyType({
-    "besseli": _bessel("besseli", "modified"),
+    "besseli": _bessel("besseli", "modified", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
     "besselie": _bessel(
         "besselie", "modified, times e to the -|x|", "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out"
     ),
-    "sphericalj": _bessel("sphericalj", "spherical, of the order |n|"),
+    "sphericalj": _bessel(
+        "sphericalj",
+        "spherical, of the order |n|",
+        "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)",
+    ),
 })
