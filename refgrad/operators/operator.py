@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 LARGEST: Final = 2**24
 """Largest number of entries of an array that an operator may create: 134 MB of float64."""
@@ -22,17 +22,23 @@ Shape = tuple[int, ...]
 Cotangents = Sequence[Any]
 
 
-class RecordedNode(NamedTuple):
+class RecordedNode(Protocol):
     """The recorded application of an operator, as its reverse rule sees it."""
 
-    shapes: Sequence[Shape]
-    """Shapes of the arguments."""
-    needs: Sequence[bool]
-    """One flag per argument: True if it needs a cotangent. The rule may return None for the others."""
-    attributes: Mapping[str, Any]
-    """The attributes, including defaults."""
-    saved: Callable[[str], Any]
-    """Function that returns a value listed in ``Structure.saves``: an argument by its name, the output as ``out``."""
+    @property
+    def shapes(self) -> Sequence[Shape]:
+        """Shapes of the arguments."""
+
+    @property
+    def needs(self) -> Sequence[bool]:
+        """One flag per argument: True if it needs a cotangent. The rule may return None for the others."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The attributes, including defaults."""
+
+    def saved(self, name: str) -> Any:
+        """Return a value listed in ``Structure.saves``: an argument by its name, the output as ``out``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,9 @@ def _unpacking(names: Sequence[str], source: str) -> str:
 def _structure_vjps(structure: Structure, saves: tuple[str, ...], sets: OperatorSets) -> tuple[VjpMethod, VjpMethod]:
     def vjp_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Contributions:
         saved = dict(zip(saves, values, strict=True))
-        seen = RecordedNode(node.shapes, node.needs, node.attributes, saved.__getitem__)
+        seen = SimpleNamespace(
+            shapes=node.shapes, needs=node.needs, attributes=node.attributes, saved=saved.__getitem__
+        )
         contributions = structure_contributions(structure, operators, cotangent, seen, node.parents)
         return list(zip(node.parents, contributions, strict=True))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from refgrad.engine.operators.recording import owned
 from refgrad.engine.operators.tracing import Tape, TapeStep, Traced
 from refgrad.engine.operators.vocabulary import ON_ARRAYS
 from refgrad.engine.replay.program import ReplayProgram, Term, lowered, memory
-from refgrad.operators import Operator, RecordedNode
+from refgrad.operators import Operator
 
 # Structures whose forward is a single numpy function that accepts ``out``.
 INTO_BUFFER: Mapping[str, np.ufunc] = MappingProxyType({"matmul": np.matmul})
@@ -190,7 +190,7 @@ class _Sweep:
 
         def vjp(cotangent: Any, *values: Any) -> list[Any]:
             saved = dict(zip(saves, values, strict=True))
-            node = RecordedNode(shapes, step.needs, step.attributes, saved.__getitem__)
+            node = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes, saved=saved.__getitem__)
             return structure_contributions(structure, step.arrays, cotangent, node, operands)
 
         return vjp

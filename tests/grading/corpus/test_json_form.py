@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 
+import pytest
 from hypothesis import given
 from jsonschema_rs import Draft202012Validator
 
@@ -56,6 +58,24 @@ def applied(name: str, operator: str, attributes: dict[str, object]) -> dict[str
 @given(scenarios())
 def test_a_scenario_comes_back_from_its_steps(scenario: Scenario) -> None:
     assert_read_back(scenario)
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"),
+    [
+        (None, None),
+        (-3, -3),
+        (-0.0, {"float": "-0x0p+0"}),
+        (math.inf, {"float": "inf"}),
+        ('a "b" # c', 'a "b" # c'),
+        ((), []),
+        (((0, 0), (1, 2)), [[0, 0], [1, 2]]),
+        ((Slice(step=-1), 3), [{"slice": [None, None, -1]}, 3]),
+    ],
+)
+def test_a_value_has_one_json_form(value: AttributeValue, encoded: object) -> None:
+    scenario = Scenario((*parse("x = leaf float64[] {0}").steps, Apply("y", "index", ("x",), (("index", value),))))
+    assert steps_of(scenario)[-1]["attributes"] == {"index": encoded}
 
 
 def test_the_deepest_value_is_read_from_json() -> None:
