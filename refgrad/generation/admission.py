@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,100 +28,89 @@ MARGIN: Final = MAGNITUDES["margin"]
 AGREEMENT: Final = 1e-9
 """Tolerance of two ways to compute a composite, relative to its largest entry, or to 1 if that is larger."""
 
-Inner: TypeAlias = tuple[Operator, list[Array], Mapping[str, Any], Array]
-"""One application within a composite: operator, arrays, attributes and result."""
 
+@dataclass(frozen=True, eq=False)
+class AppliedOperator:
+    """An operator, its operands, and its attributes with their defaults filled in."""
 
-def in_domain(
-    operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], inside: Sequence[Inner] | None = None
-) -> bool:
-    """Return True if every entry lies in the operator's domain.
+    operator: Operator
+    arrays: list[Array]
+    attributes: Mapping[str, Any]
+    result: Any = None
+    """The result, if this is a step of a composite."""
 
-    ``attributes`` have their defaults filled in. ``inside`` holds the applications within a composite, if known.
-    """
-    domain = _domain(operator)
-    if domain is not None and not np.all(domain(*arrays, **attributes)):
-        return False
-    if operator.composite is None:
-        return True
-    return all(in_domain(*inner[:3]) for inner in inside or inside_of(operator, arrays, attributes))
+    @classmethod
+    def of(cls, step: Apply, values: Mapping[str, Array]) -> AppliedOperator:
+        """Return the operator that a step applies to values."""
+        operator = operator_table()[step.operator]
+        return cls(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
 
+    @cached_property
+    def steps(self) -> list[AppliedOperator]:
+        """Steps of a composite, the last of which computes its result; empty for another operator.
 
-def distance_to_kink(
-    operator: Operator,
-    arrays: list[Array],
-    attributes: Mapping[str, Any],
-    result: Array,
-    inside: Sequence[Inner] | None = None,
-) -> float:
-    """Return the distance of the nearest entry from a kink: 0 on one, infinite if the operator has none.
+        Raises ValueError if shapes or attributes do not fit.
+        """
+        entries = () if self.operator.composite is None else noted(self.operator, self.arrays, self.attributes).entries
+        return [
+            AppliedOperator(entry.operator, [x.array for x in entry.operands], entry.attributes, entry.array)
+            for entry in entries
+            if entry.operator is not None
+        ]
 
-    ``inside`` holds the applications within a composite, if known.
-    """
-    if operator.composite is not None:
-        inner = inside or inside_of(operator, arrays, attributes)
-        return min(itertools.starmap(distance_to_kink, inner), default=math.inf)
-    if operator.elementwise:
-        gaps = [np.abs(gap(*arrays, **attributes)) for gap in _gaps(operator)]
-        return min((float(gap.min()) for gap in gaps if gap.size), default=math.inf)
-    if not has_ties(operator):
-        return math.inf
-    (axis,) = (attributes[attribute.name] for attribute in operator.attributes if attribute.type == "axes")
-    return _distance_to_tie(arrays[0], result, axis)
+    @property
+    def in_domain(self) -> bool:
+        """True if every entry lies in the operator's domain."""
+        domain = _domain(self.operator)
+        if domain is not None and not np.all(domain(*self.arrays, **self.attributes)):
+            return False
+        return all(step.in_domain for step in self.steps)
 
+    @property
+    def on_limit(self) -> bool:
+        """True if an entry lies on an edge of the operator at which the derivative is a limit."""
+        return any(bool(np.any(holds(*self.arrays, **self.attributes))) for holds in _limits(self.operator))
 
-def inside_of(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> list[Inner]:
-    """Return the applications within a composite; the last one computes its result.
+    @property
+    def well_formed(self) -> bool:
+        """True if the operands fit together and the attributes fit them. NumPy's functions may accept others, too."""
+        operator, shapes = self.operator, tuple(np.shape(array) for array in self.arrays)
+        if operator.operands == "same" and len(set(shapes)) > 1:
+            return False
+        if operator.shapes and bound(operator.shapes, shapes) is None:
+            return False
+        return admits(operator, shapes[0]) and accepts(operator, shapes, self.attributes)
 
-    Raises ValueError if shapes or attributes do not fit.
-    """
-    return [
-        (entry.operator, [operand.array for operand in entry.operands], entry.attributes, entry.array)
-        for entry in noted(operator, arrays, attributes).entries
-        if entry.operator is not None
-    ]
+    def distance_to_kink(self, result: Array) -> float:
+        """Return the distance of the nearest entry from a kink: 0 on one, infinite if the operator has none."""
+        operator = self.operator
+        if operator.composite is not None:
+            return min((step.distance_to_kink(step.result) for step in self.steps), default=math.inf)
+        if operator.elementwise:
+            gaps = [np.abs(gap(*self.arrays, **self.attributes)) for gap in _gaps(operator)]
+            return min((float(gap.min()) for gap in gaps if gap.size), default=math.inf)
+        if not has_ties(operator):
+            return math.inf
+        (axis,) = (self.attributes[attribute.name] for attribute in operator.attributes if attribute.type == "axes")
+        return _distance_to_tie(self.arrays[0], result, axis)
 
+    def well_conditioned(self, result: Array) -> bool:
+        """Return True if the steps by which engines compute a composite give the same result as its own steps.
 
-def well_conditioned(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any], result: Array) -> bool:
-    """Return True if the steps by which engines compute a composite give the same result as its own steps.
-
-    They do not for a matrix that is singular up to rounding, since computing its inverse divides by a rounding error.
-    """
-    if operator.composite is None or operator.composite.computed is None or not result.size:
-        return True
-    computed = noted(operator, arrays, attributes, computed=True).result.array
-    apart = np.abs(computed.astype(float) - result)
-    return bool(np.all(apart <= AGREEMENT * max(1.0, float(np.abs(result).max()))))
-
-
-def called(step: Apply, values: Mapping[str, Array]) -> tuple[Operator, list[Array], dict[str, Any]]:
-    """Return the operator of an application, its arrays, and its attributes with their defaults filled in."""
-    operator = operator_table()[step.operator]
-    return operator, [values[name] for name in step.arguments], operator.bind(keywords(step))
-
-
-def well_formed(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
-    """Return True if the operands fit together and the attributes fit them.
-
-    NumPy's functions may accept others as well. ``attributes`` have their defaults filled in.
-    """
-    shapes = tuple(np.shape(array) for array in arrays)
-    if operator.operands == "same" and len(set(shapes)) > 1:
-        return False
-    if operator.shapes and bound(operator.shapes, shapes) is None:
-        return False
-    return admits(operator, shapes[0]) and accepts(operator, shapes, attributes)
+        They do not for a matrix that is singular up to rounding, since computing its inverse divides by a rounding
+        error.
+        """
+        if self.operator.composite is None or self.operator.composite.computed is None or not result.size:
+            return True
+        computed = noted(self.operator, self.arrays, self.attributes, computed=True).result.array
+        apart = np.abs(computed.astype(float) - result)
+        return bool(np.all(apart <= AGREEMENT * max(1.0, float(np.abs(result).max()))))
 
 
 def has_ties(operator: Operator) -> bool:
     """Return True if the operator reduces along axes and its edges are ties of the entry that it picks, not points."""
     points = any(edge.examples for edge in operator.kinks)
     return bool(operator.kinks) and not points and any(attribute.type == "axes" for attribute in operator.attributes)
-
-
-def on_limit(operator: Operator, arrays: list[Array], attributes: Mapping[str, Any]) -> bool:
-    """Return True if an entry lies on an edge of the operator at which the derivative is a limit."""
-    return any(bool(np.any(holds(*arrays, **attributes))) for holds in _limits(operator))
 
 
 def _distance_to_tie(array: Array, result: Array, axis: int | tuple[int, ...] | None) -> float:

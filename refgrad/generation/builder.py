@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.admission import Array, called, distance_to_kink, in_domain, inside_of, well_conditioned
+from refgrad.generation.admission import AppliedOperator, Array
 from refgrad.generation.profile import Choices, Profile, largest_value, least_margin
 from refgrad.interpreter import native, numpy_forward
 from refgrad.operators import Operator
@@ -94,10 +94,10 @@ class Operand:
         return self.entries
 
     @property
-    def call(self) -> tuple[Operator, list[Array], dict[str, Any]]:
-        """Operator, arrays and attributes of a result."""
+    def applied(self) -> AppliedOperator:
+        """The operator that gave a result, with its operands and attributes."""
         assert isinstance(self.step, Apply)
-        return called(self.step, {argument.name: argument.array for argument in self.arguments})
+        return AppliedOperator.of(self.step, {argument.name: argument.array for argument in self.arguments})
 
     @classmethod
     def of(cls, array: Array, *, requires_grad: bool, arguments: tuple[Operand, ...] = ()) -> Operand:
@@ -186,20 +186,20 @@ class Builder:
         ``margin`` of a kink, matrices that are singular up to rounding, and results that are too large, not finite or
         of too high a rank.
         """
-        arrays = [argument.array for argument in arguments]
         bound = operator.bind({name: native(value) for name, value in attributes.items()})
+        applied = AppliedOperator(operator, [argument.array for argument in arguments], bound)
         try:
-            inside = [] if operator.composite is None else inside_of(operator, arrays, bound)
-            if not in_domain(operator, arrays, bound, inside):
+            if not applied.in_domain:
                 return None
-            computed = bool(inside) and bool(np.isfinite(inside[-1][3]).all())
-            array = inside[-1][3] if computed else np.asarray(numpy_forward(operator)(*arrays, **bound))
-            if computed and not well_conditioned(operator, arrays, bound, array):
+            computed = bool(applied.steps) and bool(np.isfinite(applied.steps[-1].result).all())
+            forward = numpy_forward(operator)
+            array = applied.steps[-1].result if computed else np.asarray(forward(*applied.arrays, **bound))
+            if computed and not applied.well_conditioned(array):
                 return None
         except (ValueError, IndexError, TypeError):
             return None
         fresh = [value.array for value in arguments if value.step is None]
-        admitted = self.profile.admits(operator.name, [each.shape for each in arrays])
+        admitted = self.profile.admits(operator.name, [each.shape for each in applied.arrays])
         if not admitted or not all(self.has_room(candidate, operator) for candidate in (array, *fresh)):
             return None
         requires_grad = any(argument.requires_grad for argument in arguments)
@@ -207,7 +207,5 @@ class Builder:
         limit = largest_value(self.profile.dtype)
         if not value.within(-limit, limit):
             return None
-        near = margin >= 0 and distance_to_kink(operator, arrays, bound, array, inside) <= max(
-            margin, least_margin(self.profile.dtype)
-        )
-        return None if near else value
+        least = max(margin, least_margin(self.profile.dtype))
+        return None if margin >= 0 and applied.distance_to_kink(array) <= least else value

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refgrad.generation.admission import MARGIN, Array, called, distance_to_kink, in_domain, well_formed
+from refgrad.generation.admission import MARGIN, AppliedOperator, Array
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
 from refgrad.scenario.rewrite import descendants, needed, resized, with_fitting_seeds, with_fitting_tangents, with_seeds
@@ -44,7 +44,7 @@ class Evaluated:
         """Return True if every operator stays clear of its kinks."""
         gradients = _from_gradients(self.scenario)
         return all(
-            distance_to_kink(*called(step, self.values), self.values[step.name]) > MARGIN
+            AppliedOperator.of(step, self.values).distance_to_kink(self.values[step.name]) > MARGIN
             for step in self.scenario.applications
             if step.name not in gradients
         )
@@ -70,7 +70,7 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
             values = evaluate(scenario, Float64())
             gradients = _from_gradients(scenario)
             admitted = all(
-                well_formed(*called(s, values)) and (s.name in gradients or _meaningful(s, values))
+                AppliedOperator.of(s, values).well_formed and (s.name in gradients or _meaningful(s, values))
                 for s in scenario.applications
             )
     except ScenarioEvaluationError:
@@ -110,7 +110,7 @@ def _from_gradients(scenario: Scenario) -> frozenset[str]:
 
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
-    return bool(np.isfinite(values[step.name]).all()) and in_domain(*called(step, values))
+    return bool(np.isfinite(values[step.name]).all()) and AppliedOperator.of(step, values).in_domain
 
 
 def _seed_fits(start: Backward | Grad, output: Array) -> bool:

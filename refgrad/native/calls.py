@@ -49,8 +49,9 @@ def tensor(  # noqa: PLR0913 (each is a field of the template, by name)
     shape: Argument = NONE,
 ) -> Call:
     """Return the call that makes a tensor of an array, or of a number."""
-    template = (adapter.leaf if requires_grad else adapter.constant_text).replace("{dtype}", dtype)  # part of the code
-    return call(template, target, array=array, scalar=scalar, requires_grad=Value(requires_grad), shape=shape)
+    template = adapter.leaf if requires_grad or adapter.constant is None else adapter.constant
+    code = template.replace("{dtype}", dtype)  # a part of the code
+    return call(code, target, array=array, scalar=scalar, requires_grad=Value(requires_grad), shape=shape)
 
 
 def tensor_of(adapter: AnyAdapter, constant: Constant, target: str, *, requires_grad: bool) -> Call:

@@ -247,7 +247,7 @@ class TapeWriter(Writer):
         elif what == "hook":
             yield Show(f"what {name} saw", Call("{seen}", {"seen": Name(self.seen[name])}), "arrays")
         else:
-            yield Show(f"{what} of {name}", call(self.adapter.flags[what], x=Name(name)), "flag")
+            yield Show(f"{what} of {name}", call(getattr(self.adapter, what), x=Name(name)), "flag")
 
 
 @dataclass(slots=True)

@@ -54,10 +54,8 @@ def differentiate_along(
     """
     block = _Block(("time",))
     environment = {name: _Dual(name, (f"{name}_speed",) if name in moving else (ZERO,)) for name in arguments}
-    result = block.visit(formula.tree, environment)
-    body = "\n".join([*block.lines, f"return {result.value}, {result.partials[0]}"])
-    signature = ", ".join([*arguments, "*", *(f"{name}_speed" for name in moving)])
-    return compiled(f"def derivative({signature}):\n{_indented(body)}\n", formula, system)
+    signature = (*arguments, "*", *(f"{name}_speed" for name in moving))
+    return compiled(block.function(formula, environment, signature), formula, system)
 
 
 def compiled(source: str, formula: Formula, system: Mapping[str, Any]) -> Callable[..., tuple[Any, ...]]:
@@ -67,7 +65,7 @@ def compiled(source: str, formula: Formula, system: Mapping[str, Any]) -> Callab
     return namespace["derivative"]  # type: ignore[no-any-return]
 
 
-def value_and_partials(formula: Formula, arguments: tuple[str, ...], parameters: tuple[str, ...] = ()) -> str:
+def value_and_partials(formula: Formula, arguments: tuple[str, ...], parameters: tuple[str, ...]) -> str:
     """Return the Python source of the function that :func:`differentiate` compiles.
 
     Parameters are converted to numbers of the system, since Python would divide its own numbers in 53 bits.
@@ -75,11 +73,8 @@ def value_and_partials(formula: Formula, arguments: tuple[str, ...], parameters:
     block = _Block(arguments)
     environment = {name: _Dual(name, block.unit(name)) for name in arguments}
     environment |= {name: _Dual(name, block.nothing) for name in parameters}
-    result = block.visit(formula.tree, environment)
-    exact = [f"{name} = number({name})" for name in parameters]
-    body = "\n".join([*exact, *block.lines, f"return {', '.join([result.value, *result.partials])},"])
-    signature = ", ".join([*arguments, *parameters])
-    return f"def derivative({signature}):\n{_indented(body)}\n"
+    block.lines += (f"{name} = number({name})" for name in parameters)
+    return block.function(formula, environment, (*arguments, *parameters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +109,12 @@ class _Block:
         name = f"{self.prefix}{self.count}"
         self.lines.append(f"{name} = {text}")
         return name
+
+    def function(self, formula: Formula, environment: Mapping[str, _Dual], parameters: tuple[str, ...]) -> str:
+        """Return the source of a function ``derivative`` that returns the value of a formula and its partials."""
+        result = self.visit(formula.tree, environment)
+        body = "\n".join([*self.lines, f"return {', '.join([result.value, *result.partials])},"])
+        return f"def derivative({', '.join(parameters)}):\n{_indented(body)}\n"
 
     def visit(self, node: ast.expr, environment: Mapping[str, _Dual]) -> _Dual:
         match node:

@@ -1,17 +1,10 @@
-"""The page of the results of ``refgrad accuracy``: the largest error of each operator and engine, and its point.
-
-refgrad accuracy torch jax --json > reports/accuracy/engines.json
-python -m refgrad.report.accuracy reports/accuracy/engines.json > reports/accuracy.md
-"""
+"""The page of the results of ``refgrad accuracy``: the largest error of each operator and engine, and its point."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from refgrad.documents import read_json
 from refgrad.report.pages import markdown_templates
 
 USUAL: Final = 4.0
@@ -26,13 +19,3 @@ def accuracy_page(documents: Sequence[Mapping[str, Any]]) -> str:
     ]
     page = markdown_templates().get_template("accuracy.md.jinja")
     return page.render(tables=list(zip(documents, tables, strict=True)), usual=USUAL)
-
-
-def main() -> None:
-    """Print the page of the documents in the given files."""
-    documents = [each for name in sys.argv[1:] for each in read_json(Path(name), "accuracy")]
-    sys.stdout.write(accuracy_page(documents))
-
-
-if __name__ == "__main__":
-    main()

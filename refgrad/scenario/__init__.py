@@ -1,4 +1,4 @@
-"""Scenarios: steps, constants and attributes, and their text and JSON forms."""
+"""Scenarios: steps, constants and attributes, and their text."""
 
 from refgrad.scenario.attributes import AttributeValue, Slice
 from refgrad.scenario.constants import Constant

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from refgrad.generation import Profile
-from refgrad.generation.admission import MARGIN, distance_to_kink, in_domain, on_limit, well_formed
+from refgrad.generation.admission import MARGIN, AppliedOperator
 from refgrad.generation.profile import COUNTS, MAGNITUDES
-from refgrad.interpreter import Float64, evaluate, keywords
+from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Leaf, Read, Scenario
 from refgrad.scenario.formats import rounded
@@ -108,31 +108,26 @@ def _about_applications(scenario: Scenario, values: dict[str, Any], profile: Pro
         yield f"{sorted(scenario.operators - profile.operators)} are not allowed"
     exact = {} if profile.edges else evaluate(with_dtypes(scenario, lambda _: "float64"), Float64())
     for step in scenario.applications:
-        operator = operator_table()[step.operator]
-        arrays = [values[name] for name in step.arguments]
-        attributes = operator.bind(keywords(step))
-        for argument, array in zip(operator.arguments, arrays, strict=False):
+        operator, applied = operator_table()[step.operator], AppliedOperator.of(step, values)
+        for argument, array in zip(operator.arguments, applied.arrays, strict=False):
             low, high = operator.samples.get(argument.name, (-MAGNITUDES["largest_value"], MAGNITUDES["largest_value"]))
             stress = rounded(np.array(operator.stress_values.get(argument.name, ()) if alone else ()), profile.dtype)
             inside = (array >= low) & (array <= high) | np.isin(array, stress)
             outside = argument.dtype == "float" and not np.all(inside)
-            if outside and not on_limit(operator, arrays, attributes):
+            if outside and not applied.on_limit:
                 yield f"{step.to_text()}: {argument.name} leaves its sample range"
-        if not in_domain(operator, arrays, attributes) or not well_formed(operator, arrays, attributes):
+        if not applied.in_domain or not applied.well_formed:
             yield f"{step.to_text()} is outside of the domain, or malformed"
         if profile.edges == 0 and _distance(step, exact) <= MARGIN:
             yield f"{step.to_text()} is at a kink"
 
 
 def _at_limit(step: Apply, values: dict[str, Any]) -> bool:
-    operator = operator_table()[step.operator]
-    return on_limit(operator, [values[name] for name in step.arguments], operator.bind(keywords(step)))
+    return AppliedOperator.of(step, values).on_limit
 
 
 def _distance(step: Apply, values: dict[str, Any]) -> float:
-    operator = operator_table()[step.operator]
-    arrays = [values[name] for name in step.arguments]
-    return distance_to_kink(operator, arrays, operator.bind(keywords(step)), values[step.name])
+    return AppliedOperator.of(step, values).distance_to_kink(values[step.name])
 
 
 def _about_backwards(scenario: Scenario, values: dict[str, Any], profile: Profile) -> Iterator[str]:

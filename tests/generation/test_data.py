@@ -4,7 +4,7 @@ from tests.repository.sources import loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
-    assert open_dataclasses("generation") == {"slots": "Builder Memory Operand Reach"}
+    assert open_dataclasses("generation") == {"frozen": "AppliedOperator", "slots": "Builder Memory Operand Reach"}
 
 
 def test_what_is_zipped_is_of_one_length() -> None:

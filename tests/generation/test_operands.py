@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.generation import Choices, Profile
-from refgrad.generation.admission import well_formed
+from refgrad.generation.admission import AppliedOperator
 from refgrad.generation.operands import bound, chosen, nearest
 from refgrad.operators import operator_table
 
@@ -73,4 +73,4 @@ def test_operands_are_of_shapes_that_fit_together(
 ) -> None:
     row = operator_table()[operator]
     arrays = [np.ones(shape) for shape in shapes]
-    assert well_formed(row, arrays, row.bind({})) is fitting
+    assert AppliedOperator(row, arrays, row.bind({})).well_formed is fitting

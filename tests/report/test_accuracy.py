@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from refgrad.report.accuracy import accuracy_page, main
+from refgrad.report.accuracy import accuracy_page
+from tests.report.accuracy_page import main
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.recording import as_array, operand
 from refgrad.engine.operators.tracing import is_traced, noted, refuse_while_tracing
-from refgrad.engine.operators.vocabulary import on_values
+from refgrad.engine.operators.vocabulary import COMPARISONS, on_values
 
 __all__ = [
     "arange", "as_tensor", "empty", "empty_like", "eye", "from_numpy", "full", "full_like", "linspace", "manual_seed",
@@ -149,21 +149,18 @@ zeros_like, ones_like, empty_like = _like(zeros), _like(ones), _like(empty)
 full_like, rand_like, randn_like = _like(full), _like(rand), _like(randn)
 
 
-NUMPY_NAMES: Mapping[str, str] = MappingProxyType({
-    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
-    "logical_and": "logical_and", "logical_or": "logical_or", "logical_not": "logical_not",
-    "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
-})  # fmt: skip
+ENTRYWISE = ("logical_and", "logical_or", "logical_not", "isnan", "isinf", "isfinite")
 REDUCTIONS = ("argmax", "argmin", "all", "any")
 OPERATORS: Mapping[str, str] = MappingProxyType({
-    "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+    **{f"__{name}__": name for name in COMPARISONS},
     "__invert__": "logical_not", "__and__": "logical_and", "__or__": "logical_or",
 })  # fmt: skip
 
 
 def discrete_functions() -> Mapping[str, Callable[..., Any]]:
     """Return the functions by PyTorch's names."""
-    entrywise = {name: _entrywise(getattr(np, numpy_name)) for name, numpy_name in NUMPY_NAMES.items()}
+    names = {**COMPARISONS, **{name: name for name in ENTRYWISE}}
+    entrywise = {name: _entrywise(getattr(np, numpy_name)) for name, numpy_name in names.items()}
     reductions = {name: _reduction(getattr(np, name)) for name in REDUCTIONS}
     return MappingProxyType({**entrywise, **reductions, "equal": equal, "allclose": allclose})
 

@@ -19,7 +19,7 @@ from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.contributions import fitted, saved_names, weighted
 from refgrad.engine.operators.vocabulary import ON_ARRAYS, cast_with, node_name, on_tensors
 from refgrad.operators import Operator
-from refgrad.operators.operator import Structure
+from refgrad.operators.operator import RecordedNode, Structure
 
 VjpMethod = Callable[[Any, Any], Contributions]
 
@@ -163,8 +163,12 @@ def _unpacking(names: Sequence[str], source: str) -> str:
 
 def _structure_vjps(structure: Structure, saves: tuple[str, ...], sets: OperatorSets) -> tuple[VjpMethod, VjpMethod]:
     def vjp_in(operators: Any, node: Any, cotangent: Any, values: Sequence[Any]) -> Contributions:
-        kept = structure_contributions(structure, operators, node, cotangent, dict(zip(saves, values, strict=True)))
-        return [(parent, fitted(operators, c, parent)) for c, parent in zip(kept, node.parents, strict=True)]
+        saved = dict(zip(saves, values, strict=True))
+        seen = SimpleNamespace(
+            shapes=node.shapes, needs=node.needs, attributes=node.attributes, saved=saved.__getitem__
+        )
+        contributions = structure_contributions(structure, operators, cotangent, seen, node.parents)
+        return list(zip(node.parents, contributions, strict=True))
 
     def vjp(node: Any, cotangent: Any) -> Contributions:
         return vjp_in(sets.arrays, node, cotangent, node.values)
@@ -176,9 +180,9 @@ def _structure_vjps(structure: Structure, saves: tuple[str, ...], sets: Operator
 
 
 def structure_contributions(
-    structure: Structure, operators: Any, node: Any, cotangent: Any, saved: Mapping[str, Any]
+    structure: Structure, operators: Any, cotangent: Any, node: RecordedNode, operands: Sequence[Any]
 ) -> list[Any]:
-    """Return the contributions of a structural operator to the arguments that need one, before they are fitted."""
-    seen = SimpleNamespace(shapes=node.shapes, needs=node.needs, attributes=node.attributes, saved=saved.__getitem__)
-    contributions = structure.vjp(operators, cotangent, seen)
-    return [c for c, needed in zip(contributions, node.needs, strict=True) if needed]
+    """Return the contributions of a structural operator, fitted to those of its operands that need one."""
+    contributions = zip(structure.vjp(operators, cotangent, node), node.needs, strict=True)
+    kept = [contribution for contribution, needed in contributions if needed]
+    return [fitted(operators, each, operand) for each, operand in zip(kept, operands, strict=True)]

@@ -19,13 +19,13 @@ from refgrad.operators.table import Operands, signature
 
 float64 = np.float64
 
+COMPARISONS: Mapping[str, str] = MappingProxyType({
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+})  # fmt: skip
+"""Names of comparisons in formulas, which are NumPy's, by those of PyTorch and of Python's module `operator`."""
+
 COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
+    name: getattr(operator, short) for short, name in COMPARISONS.items()
 })
 
 
@@ -205,9 +205,7 @@ def _bessel(name: str, summary: str, partial: str) -> Operator:
 BESSEL: Mapping[str, Operator] = MappingProxyType({
     "besseli": _bessel("besseli", "modified", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
     "besselie": _bessel(
-        "besselie",
-        "modified, times e to the -|x|",
-        "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out",
+        "besselie", "modified, times e to the -|x|", "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - sign(x) * out"
     ),
     "sphericalj": _bessel(
         "sphericalj",

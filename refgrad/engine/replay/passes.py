@@ -185,13 +185,12 @@ class _Sweep:
     def rule(self, step: TapeStep, row: Operator, saves: Sequence[str], operands: Sequence[Any]) -> Callable[..., Any]:
         """Return the rule as a function of the cotangent and of the saved arrays."""
         shapes = tuple(self.terms[slot].value.shape for slot in step.operands)
-        node = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes)
         structure = row.structure
         assert structure is not None
 
         def vjp(cotangent: Any, *values: Any) -> list[Any]:
             saved = dict(zip(saves, values, strict=True))
-            kept = structure_contributions(structure, step.arrays, node, cotangent, saved)
-            return [fitted(step.arrays, c, operand) for c, operand in zip(kept, operands, strict=True)]
+            node = SimpleNamespace(shapes=shapes, needs=step.needs, attributes=step.attributes, saved=saved.__getitem__)
+            return structure_contributions(structure, step.arrays, cotangent, node, operands)
 
         return vjp

@@ -13,7 +13,6 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.admission import distance_to_kink, on_limit
 from refgrad.generation.application import apply_afresh, apply_on_edge
 from refgrad.generation.backward_calls import completed, random_seed
 from refgrad.generation.builder import Builder
@@ -90,7 +89,7 @@ def _apply_on_edge(builder: Builder, operator: Operator) -> bool:
     if not apply_on_edge(builder, operator):
         return False
     result = builder.results[0]
-    return on_limit(*result.call) or distance_to_kink(*result.call, result.array) == 0
+    return result.applied.on_limit or result.applied.distance_to_kink(result.array) == 0
 
 
 Nonlinearity: TypeAlias = Literal["none", "weights", "square"]

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.admission import MARGIN, Array, called, inside_of, well_formed
+from refgrad.generation.admission import MARGIN, AppliedOperator, Array
 from refgrad.generation.application import commit, fresh_leaf, may_repeat, next_shape, slots
 from refgrad.generation.backward_calls import completed
 from refgrad.generation.builder import Builder, Operand
@@ -213,7 +213,7 @@ def _is_about_pairs(row: Operator, profile: Profile) -> bool:
 def _work(scenario: Scenario) -> int:
     """Return the number of entries that the only application computes, including intermediate results."""
     (step,) = scenario.applications
-    return sum(result.size for *_, result in inside_of(*called(step, evaluate(scenario, Float64()))))
+    return sum(each.result.size for each in AppliedOperator.of(step, evaluate(scenario, Float64())).steps)
 
 
 def _all_drawn(row: Operator, cases: Iterable[FixedCase], profile: Profile) -> Iterator[Scenario]:
@@ -244,7 +244,7 @@ def _drawn_from(row: Operator, case: FixedCase, profile: Profile, seed: int) -> 
     operands = _operands(builder, row, spaced)
     if operands is None or not commit(builder, row, operands, margin=MARGIN, fixed=case.attributes):
         return None
-    return completed(builder) if well_formed(*builder.results[0].call) else None
+    return completed(builder) if builder.results[0].applied.well_formed else None
 
 
 def _depends_on(scenario: Scenario, argument: int) -> bool:

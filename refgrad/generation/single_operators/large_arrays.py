@@ -17,7 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
-from refgrad.generation.admission import Array, well_formed
+from refgrad.generation.admission import Array
 from refgrad.generation.application import fresh_leaf, next_shape, sample_range, slots, tame
 from refgrad.generation.attributes.rules import choose_attributes
 from refgrad.generation.builder import Builder, Operand
@@ -149,7 +149,7 @@ def _drawn(row: Operator, shape: Shape, seed: int, profile: Profile) -> Scenario
     if value is None:
         return None
     builder.add_result(value, row.name, attributes)
-    if not well_formed(*value.call):
+    if not value.applied.well_formed:
         return None
     numbers = _random_numbers(source, (PERIOD,) if row.elementwise else value.shape)
     seed_array = np.resize(_scaled(numbers, NUMBERS["default_range"]), value.shape)

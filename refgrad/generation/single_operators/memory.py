@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from refgrad.generation.admission import MARGIN, Array, called, well_formed
+from refgrad.generation.admission import MARGIN, AppliedOperator, Array
 from refgrad.generation.backward_calls import random_seed
 from refgrad.generation.builder import Builder, Operand
 from refgrad.generation.profile import COUNTS, MAGNITUDES, PROBABILITIES, STANDARD, Choices, Profile
@@ -257,7 +257,7 @@ def _of_another(scenario: Scenario, make: Callable[[str, str], Step], profile: P
         values = evaluate(candidate, Float64())
     except ScenarioEvaluationError:
         return None
-    if not well_formed(*called(candidate.applications[-1], values)) or not admitted(candidate, profile):
+    if not AppliedOperator.of(candidate.applications[-1], values).well_formed or not admitted(candidate, profile):
         return None
     shape = values[backward.output].shape
     if backward.seed is not None and backward.seed.shape == shape:

@@ -168,11 +168,6 @@ class Adapter:
         """Return the command that starts the runner; ``python`` is the interpreter of engines in Python."""
         return self.syntax.command(python) if self.runner is None else list(self.runner.command)
 
-    @property
-    def constant_text(self) -> str:
-        """The template for tensors that need no gradient."""
-        return self.leaf if self.constant is None else self.constant
-
     def dtypes_lacking(self, scenario: Scenario) -> list[str]:
         """Return the dtypes of a scenario that the library lacks. Never float64: the adapter's dtype replaces it."""
         used = {leaf.value.dtype for leaf in scenario.leaves}.intersection(FLOATING)
@@ -239,11 +234,6 @@ class TapeAdapter(Adapter):
         super()._check_declarations()
         if self.hook is not None and not self.syntax.new_list:
             raise self.error(f"hook: leave it out; programs in {self.language} cannot record what a hook receives")
-
-    @property
-    def flags(self) -> Mapping[str, str | None]:
-        """The templates that read flags of a tensor, by the name of the flag."""
-        return {"requires_grad": self.requires_grad, "is_leaf": self.is_leaf, "recorded": self.recorded}
 
     def _declared(self) -> Iterator[str]:
         """Yield the features of every tape engine, and those that follow from the policy."""

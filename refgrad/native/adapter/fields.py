@@ -37,7 +37,6 @@ class AdapterField:
     that the adapter must have too.
     """
 
-    meaning: str
     example: str = ""
     schema: Mapping[str, Any] = field(default_factory=dict)
     placeholders: Sequence[str] | None = None
@@ -58,15 +57,13 @@ class AdapterField:
 
 
 ROWS: Final[Mapping[str, AdapterField]] = MappingProxyType({
-    name: AdapterField(
-        meaning=schema["description"], example=schema["example"], schema=schema, **schema.get("template", {})
-    )
+    name: AdapterField(example=schema["example"], schema=schema, **schema.get("template", {}))
     for name, schema in SCHEMAS.items()
 })
 """Row of each field of engine files, by name."""
 
 ALIASES: Final = AdapterField(
-    meaning="In Python, the further spellings of operators, behind those of `operators` or `alike`."
+    schema={"description": "In Python, the further spellings of operators, behind those of `operators` or `alike`."}
 )
 """Row of the field ``aliases``, which engine files do not have."""
 

@@ -308,12 +308,10 @@ class Session:
         by_module: Dict[str, Dict[str, int]] = {}
         for module in modules:
             owner = eval(module, self.namespace)
-            by_module[module] = {}
-            for name in names:
-                value = getattr(owner, name, None)
-                if value is not None:
-                    held.append(value)
-                    by_module[module][name] = numbers.setdefault(id(value), len(numbers))
+            values = {name: getattr(owner, name, None) for name in names}
+            held.append(values)
+            present = ((name, id(value)) for name, value in values.items() if value is not None)
+            by_module[module] = {name: numbers.setdefault(key, len(numbers)) for name, key in present}
         return by_module
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.operators.expression import column
+from refgrad.operators.expression import COMPARISONS, column
 
 
 @cache
@@ -114,8 +114,7 @@ NUMPY_FUNCTIONS: Mapping[str, Any] = column(
         "besselie": _besselie,
         "sphericalj": _sphericalj,
     },
-    {name: getattr(np, name) for name in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal")}
-    | {name: getattr(np, name) for name in ("where", "logical_and", "logical_or", "logical_not")}
+    {name: getattr(np, name) for name in (*COMPARISONS.values(), "where", "logical_and", "logical_or", "logical_not")}
     | {"number": float, "pi": math.pi},
 )
 """The column of numpy arrays, with comparisons, branches and numbers."""

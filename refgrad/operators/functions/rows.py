@@ -35,19 +35,19 @@ class FormulaFunction:
     integers: frozenset[str] = frozenset()
 
 
-def _of_one(
-    derivative: str, definition: str | None = None, domain: str = "True", nature: Nature = "analytic"
-) -> FormulaFunction:
-    return FormulaFunction(("x",), (derivative,), domain, definition, nature)
+def _of_one(derivative: str, definition: str | None = None, **others: Any) -> FormulaFunction:
+    return FormulaFunction(("x",), (derivative,), definition=definition, **others)
 
 
-def _of_two(
-    derivatives: tuple[str, str], definition: str | None = None, domain: str = "True", nature: Nature = "analytic"
-) -> FormulaFunction:
-    return FormulaFunction(("x", "y"), derivatives, domain, definition, nature)
+def _of_two(derivatives: tuple[str, str], definition: str, **others: Any) -> FormulaFunction:
+    return FormulaFunction(("x", "y"), derivatives, definition=definition, **others)
 
 
-ORDER = frozenset({"n"})
+def _of_order(derivative: str, definition: str | None = None, **others: Any) -> FormulaFunction:
+    """Return a function of an integer order and a number, by which it has this derivative."""
+    integers = frozenset({"n"})
+    return FormulaFunction(("n", "x"), ("0", derivative), definition=definition, integers=integers, **others)
+
 
 FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
     "exp": _of_one("out"),
@@ -88,22 +88,18 @@ FUNCTIONS: Mapping[str, FormulaFunction] = MappingProxyType({
     "erfcx": _of_one("2 * x * out - 2 / sqrt(pi)", "exp(x * x) * erfc(x)"),
     "erfinv": _of_one("sqrt(pi) / 2 * exp(out * out)", domain="x > -1 and x < 1"),
     "lgamma": _of_one("digamma(x)", domain="x > 0"),
-    "polygamma": FormulaFunction(("n", "x"), ("0", "polygamma(n + 1, x)"), "x > 0", integers=ORDER),
+    "polygamma": _of_order("polygamma(n + 1, x)", domain="x > 0"),
     "digamma": _of_one("polygamma(1, x)", "polygamma(0, x)", domain="x > 0"),
-    "besseli": FormulaFunction(("n", "x"), ("0", "(besseli(n - 1, x) + besseli(n + 1, x)) / 2"), integers=ORDER),
+    "besseli": _of_order("(besseli(n - 1, x) + besseli(n + 1, x)) / 2"),
     # The order is |n|; DLMF 10.51.2
-    "sphericalj": FormulaFunction(
-        ("n", "x"), ("0", "(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)"), integers=ORDER
-    ),
+    "sphericalj": _of_order("(n * sphericalj(n - 1, x) - (n + 1) * sphericalj(n + 1, x)) / (2 * n + 1)"),
     "i0": _of_one("i1(x)", "besseli(0, x)"),
     "i1": _of_one("(i0(x) + besseli(2, x)) / 2", "besseli(1, x)"),
     "i0e": _of_one("i1e(x) - (out if x > 0 else -out)", "i0(x) * exp(-abs(x))", nature="kinked"),
-    "besselie": FormulaFunction(
-        ("n", "x"),
-        ("0", "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - (out if x > 0 else -out)"),
-        definition="besseli(n, x) * exp(-abs(x))",
+    "besselie": _of_order(
+        "(besselie(n - 1, x) + besselie(n + 1, x)) / 2 - (out if x > 0 else -out)",
+        "besseli(n, x) * exp(-abs(x))",
         nature="kinked",
-        integers=ORDER,
     ),
     "i1e": _of_one("(i0e(x) + besselie(2, x)) / 2 - (out if x > 0 else -out)", "i1(x) * exp(-abs(x))", nature="kinked"),
 })

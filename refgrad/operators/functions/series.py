@@ -191,16 +191,15 @@ def _sinh_and_cosh(d: arb_series) -> tuple[arb_series, arb_series]:
     return (up - down) / 2, (up + down) / 2
 
 
-def _sinh(number: Any) -> Any:
-    x = lifted(number)
-    sinh, cosh = _sinh_and_cosh(from_zero(x))
-    return cosh * x[0].sinh() + sinh * x[0].cosh()
+def _hyperbolic(function: Callable[[arb], arb], slope: Callable[[arb], arb]) -> Callable[[Any], Any]:
+    """Return sinh or cosh of series, by the addition theorem."""
 
+    def apply(number: Any) -> Any:
+        x = lifted(number)
+        sinh, cosh = _sinh_and_cosh(from_zero(x))
+        return cosh * function(x[0]) + sinh * slope(x[0])
 
-def _cosh(number: Any) -> Any:
-    x = lifted(number)
-    sinh, cosh = _sinh_and_cosh(from_zero(x))
-    return cosh * x[0].cosh() + sinh * x[0].sinh()
+    return apply
 
 
 def _tanh(number: Any) -> Any:
@@ -254,8 +253,8 @@ CELLS: Mapping[str, Any] = MappingProxyType(
         "log2": lambda x: lifted(x).log() / arb.const_log2(),
         "log10": lambda x: lifted(x).log() / arb.const_log10(),
         "log1p": _of_slope(arb.log1p, lambda x: 1 / (1 + x)),
-        "sinh": _sinh,
-        "cosh": _cosh,
+        "sinh": _hyperbolic(arb.sinh, arb.cosh),
+        "cosh": _hyperbolic(arb.cosh, arb.sinh),
         "tanh": _tanh,
         "arcsinh": _of_slope(arb.asinh, lambda x: 1 / (x * x + 1).sqrt()),
         "arccosh": _of_slope(arb.acosh, lambda x: 1 / ((x - 1) * (x + 1)).sqrt()),

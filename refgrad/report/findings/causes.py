@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from typing import Final
 
 from refgrad.facts import Entry
@@ -80,7 +80,8 @@ def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause
 
 
 def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
-    findings = tuple(sorted(group, key=_rank))
+    alike = (list(each) for _, each in groupby(sorted(group, key=_rank), key=_rank))
+    findings = tuple(chain.from_iterable(sorted(each, key=_length) if len(each) > 1 else each for each in alike))
     ids = {each.verdict.id for each in findings}
     every = [set(links(each)) for each in findings]
     shared = {link for links_of in every for link in links_of if sum(link in other for other in every) > 1}
@@ -188,10 +189,15 @@ def _named_calls(statements: Iterable[Statement], result: str = "") -> Iterator[
             yield from _named_calls(statement.body, statement.result)
 
 
-def _rank(finding: Script) -> tuple[bool, int, int, float, int]:
-    """Order findings as causes, and of those the worst number first, and of those the shortest program."""
+def _rank(finding: Script) -> tuple[bool, int, int, float]:
+    """Order findings as causes, and of those the worst number first."""
     fact = finding.verdict.fact
     error = float(fact.relative_error) if isinstance(fact, Entry) else 0.0
     capped = min(error, 1.0) if error == error else 1.0  # noqa: PLR0124 (NaN is as wrong as can be)
     severity = SEVERITIES.index(finding.severity or SEVERITIES[-1])
-    return finding.verdict.level != "MUST", _height(finding), severity, -capped, len(finding.program)
+    return finding.verdict.level != "MUST", _height(finding), severity, -capped
+
+
+def _length(finding: Script) -> int:
+    """Order findings of one rank by the length of their programs, which take long to print."""
+    return len(finding.program)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from refgrad.generation.admission import distance_to_kink, on_limit
+from refgrad.generation.admission import AppliedOperator
 from refgrad.interpreter import NUMPY_FUNCTIONS
 from refgrad.operators import Formula, Operator
 from refgrad.operators.table import Edge
@@ -73,8 +73,8 @@ def _by_arrays(row: Operator, site: Site, *, no_number: bool) -> Sequence[Any]:
 def on_an_edge(row: Operator, site: Site) -> bool:
     """Whether an entry lies on an edge."""
     arrays, attributes = [np.asarray(x.array) for x in site.inputs], row.bind(site.application.attributes)
-    result = np.asarray(site.application.result.array)
-    return on_limit(row, arrays, attributes) or distance_to_kink(row, arrays, attributes, result) == 0
+    applied = AppliedOperator(row, arrays, attributes)
+    return applied.on_limit or applied.distance_to_kink(np.asarray(site.application.result.array)) == 0
 
 
 def _width(row: Operator) -> float:

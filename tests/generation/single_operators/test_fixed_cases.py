@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from refgrad.generation import Profile, fixed_cases, operator_scenario
-from refgrad.generation.admission import called, well_formed
+from refgrad.generation.admission import AppliedOperator
 from refgrad.generation.profile import COUNTS
 from refgrad.generation.single_operators.fixed_cases import CASES
 from refgrad.interpreter import Float64, evaluate
@@ -66,7 +66,7 @@ def test_zeros_are_met(operator: str, zeros: int) -> None:
 def test_operands_and_attributes_fit_one_another(operator: str) -> None:
     for scenario in fixed_cases(operator):
         values, (step,) = evaluate(scenario, Float64()), scenario.applications
-        assert well_formed(*called(step, values))
+        assert AppliedOperator.of(step, values).well_formed
 
 
 def test_a_variadic_operator_takes_many_operands_and_one() -> None:
