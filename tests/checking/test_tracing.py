@@ -70,6 +70,13 @@ def test_the_scenario_of_a_function() -> None:
     assert (found.inputs, found.outputs, found.dtype) == (["x1"], ("a3",), "float64")
 
 
+def test_a_function_that_overflows_is_traced_to_what_it_returns() -> None:
+    with np.errstate(over="ignore"):
+        found = traced(lambda x: x.exp().log(), np.array([1000.0, 1.0]))
+    assert found.values[found.outputs[0]].tolist() == [np.inf, 1.0]
+    assert not found.has_value(found.outputs[0], np.array([np.inf, 1.0]))
+
+
 @pytest.mark.engines
 @pytest.mark.parametrize(
     ("function", "reason"),
