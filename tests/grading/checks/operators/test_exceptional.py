@@ -16,7 +16,7 @@ from refgrad.grading.checks.families import all_checks
 from refgrad.grading.settings import EFFORTS
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
-from tests.grading.broken import bench, verdict
+from tests.grading.broken import ADAPTER, bench, verdict
 
 SETUP = """
 TINY = 2.0 ** -1022
@@ -265,3 +265,9 @@ def test_an_operator_that_is_wrong_at_ordinary_numbers_is_not_tried() -> None:
     wrong = Spelled("is wrong", "exceptional/sin", "torch.sin({x}) * 1.5")
     found = verdict(wrong.bench(), "exceptional/sin")
     assert (found.verdict, found.cause) == ("inconclusive", "operators/sin")
+
+
+@pytest.mark.parametrize("check", ["exceptional/exp", "infinities/exp"])
+def test_an_engine_with_neither_seeds_nor_a_sum_is_asked_no_numbers(check: str) -> None:
+    engine = bench(only={"exp"}, lacks=ADAPTER.lacks | {"seed"})
+    assert (verdict(engine, check).verdict, verdict(engine, check).examples) == ("inconclusive", 0)
