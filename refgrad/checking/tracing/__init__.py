@@ -95,7 +95,7 @@ def _result(composite: Noted, system: Duals, arguments: Sequence[Any]) -> Any:
     values = dict(zip(map(id, composite.inputs), arguments, strict=True))
     for entry in composite.entries:
         if entry.operator is None:
-            values[id(entry)] = system.constant(entry.array if entry.unrounded is None else entry.unrounded)
+            values[id(entry)] = system.constant(entry.unrounded)
         else:
             operands = [values[id(operand)] for operand in entry.operands]
             values[id(entry)] = system.apply(entry.operator, operands, entry.attributes)
