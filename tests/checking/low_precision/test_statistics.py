@@ -176,9 +176,9 @@ def test_the_contrasts_of_a_gradient(form: str, seen: bool, snapshot: Any) -> No
     data.truth[:, 0] = data.observed[:, 0] = data.observed[0, 0]
     data.truth[0, 1:3] = 0.0, 3e38
     rows = []
-    for each in contrasts(data, {"x": np.linspace(-1, 1, data.truth.size).reshape(data.truth.shape)}):
-        numbers = *dataclasses.astuple(each)[4:], each.limit(9), each.detectable(9)
-        rows.append(f"{each.regressor} {each.axes} {each.index}: {', '.join(f'{number:.5g}' for number in numbers)}")
+    for one in contrasts(data, {"x": np.linspace(-1, 1, data.truth.size).reshape(data.truth.shape)}):
+        numbers = *dataclasses.astuple(one)[4:], one.limit(9), one.detectable(9)
+        rows.append(f"{one.regressor} {one.axes} {one.index}: {', '.join(f'{number:.5g}' for number in numbers)}")
     size, ratios = noise(data)
     assert "\n".join([*rows, f"{size:.5g} {np.max(ratios):.5g}"]) == snapshot(extension_class=PlainText)
 

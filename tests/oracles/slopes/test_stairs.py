@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.oracles.slopes.directions import Arrays, Directions, Sampled, Seeds
 from refgrad.oracles.slopes.slopes import SCALES
@@ -100,6 +101,11 @@ class Claimed(Known):
         return self.factor * np.cos(entries) + self.more * (np.arange(entries.size) == 3)
 
 
+def described(each: Discrepancy) -> str:
+    bounds = f"{each.lower:.4g} to {each.upper:.4g}"
+    return f"{each.severity} {each.entry}: {each.observed:.4g} in {bounds}, {each.explained:.3g} times rounding"
+
+
 @pytest.mark.parametrize(
     ("factor", "more", "sure"),
     [(1.0, 0.0, True), (1.0, 0.0, False), (1.2, 0.0, True), (1.0, 0.5, True), (0.0, 0.0, True)],
@@ -110,10 +116,5 @@ def test_claims_on_a_staircase(factor: float, more: float, sure: bool, snapshot:
     directions = Directions(function, np.random.default_rng(1))
     gradient, seeds = function.gradient(point, ()), np.linspace(0.5, 1.5, point.size)
     claim = StaircaseClaim(directions, Stairs("bfloat16", sure=sure), (seeds,), seeds, gradient * seeds)
-    rows = [
-        f"{each.severity} {each.entry} {each.observed:.4g} in {each.lower:.4g} to {each.upper:.4g}: {each.explained:.3g}"
-        if each is not None
-        else "right"
-        for each in claim.discrepancies()
-    ]
+    rows = ["right" if each is None else described(each) for each in claim.discrepancies()]
     assert "\n".join(rows) == snapshot(extension_class=PlainText)
