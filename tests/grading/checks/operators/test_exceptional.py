@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,13 @@ from refgrad.generation import exceptional_positions
 from refgrad.generation.shrinking import with_short_names
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.operators.exceptional import PositionSearch
+from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.settings import EFFORTS
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
-from tests.grading.broken import ADAPTER, bench, verdict
+from tests.grading.broken import ADAPTER, CHECKS, bench, verdict
+from tests.report.example import entry
 
 SETUP = """
 TINY = 2.0 ** -1022
@@ -230,6 +234,17 @@ def test_a_fault_is_shown_by_as_few_numbers_as_show_it(name: str) -> None:
     (fault,) = (each for each in (*MILD, *FAULTS) if each.name == name)
     found = verdict(fault.bench(), fault.check)
     assert sum(leaf.value.size for leaf in parse(found.scenario).leaves) == SMALLEST[name]
+
+
+def test_a_smaller_scenario_passes_without_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PositionSearch, "_fails", lambda _, base, __: base.leaves[0].value.size < 2)
+    wrong = Finding("wrong", entry("0.1"))
+    search = PositionSearch(CHECKS["exceptional/negative"], bench(), lambda *_: wrong)  # type: ignore[arg-type]
+    positions = [each for each in exceptional_positions("negative") if each.base.leaves[0].value.size > 2]
+    assert positions
+    smallest = search._smallest(positions[0], math.nan, wrong)
+    assert [leaf.value.size for leaf in smallest.base.leaves] == [2]
+    assert smallest.located_in(smallest.base) == smallest
 
 
 @given(st.sampled_from(sorted(operator_table())), st.integers(0, 100))
