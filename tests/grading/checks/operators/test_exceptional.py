@@ -242,7 +242,7 @@ def test_a_smaller_scenario_passes_without_the_number(monkeypatch: pytest.Monkey
     search = PositionSearch(CHECKS["exceptional/negative"], bench(), lambda *_: wrong)  # type: ignore[arg-type]
     positions = [each for each in exceptional_positions("negative") if each.base.leaves[0].value.size > 2]
     assert positions
-    smallest = search._smallest(positions[0], math.nan, wrong)
+    smallest = search.smallest(positions[0], math.nan, wrong)
     assert [leaf.value.size for leaf in smallest.base.leaves] == [2]
     assert smallest.located_in(smallest.base) == smallest
 
