@@ -204,6 +204,7 @@ def test_what_numpy_is_asked_of_a_traced_value_is_answered_and_recorded_nowhere(
         lambda x: np.var(x) + np.var(x, axis=1, ddof=1) + np.var(x, axis=1, keepdims=True),
         lambda x: np.concatenate([x, np.stack([x[0], x[1]])]),
         lambda x: np.concatenate([x.T, x.T[:2]], axis=0) ** 3,
+        lambda x: np.array(x) * x,
         lambda x: np.add.reduce(x) + np.maximum.reduce(x, axis=1)[:1],
         lambda x: sum(row * np.add.reduce(row) + np.maximum.reduce(row) for row in x),
     ],
