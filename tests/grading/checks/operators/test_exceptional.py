@@ -19,7 +19,8 @@ from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.settings import EFFORTS
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
-from tests.grading.broken import ADAPTER, CHECKS, bench, verdict
+from tests.grading.broken import CHECKS, bench, verdict
+from tests.native.reference import ADAPTER
 from tests.report.example import entry
 
 SETUP = """
