@@ -77,6 +77,7 @@ def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
     function = FUNCTIONS[name]
     seeds: Seeds = (np.linspace(0.5, 1.5, function.here.size),)
     gradient = function.gradient(function.arrays[0].astype(np.float64), seeds)
+    assert gradient is not None
     lines = []
     for change, changed in CHANGES.items():
         judge = DifferencesJudge(function, np.random.default_rng(2))
