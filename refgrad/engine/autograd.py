@@ -143,8 +143,7 @@ def seed_tensor(output: Tensor, seed: Any, position: int) -> Tensor:
         raise TypeError(f"gradients can be either Tensors or None, not {type(seed).__name__}: wrap it in tensor(…)")
     if seed.shape != output.shape:
         raise RuntimeError(errors.seed_mismatch(position, seed.shape, output.shape))
-    converted: Tensor = seed.to(output.dtype)
-    return converted
+    return seed.to(output.dtype)  # type: ignore[no-any-return]
 
 
 def _accumulate(totals: Mapping[AccumulateGrad | Watch, Any], sweep: BackwardPass, seeds: list[Any]) -> None:
