@@ -143,7 +143,7 @@ def seed_tensor(output: Tensor, seed: Any, position: int) -> Tensor:
         raise TypeError(f"gradients can be either Tensors or None, not {type(seed).__name__}: wrap it in tensor(…)")
     if seed.shape != output.shape:
         raise RuntimeError(errors.seed_mismatch(position, seed.shape, output.shape))
-    return seed if seed.dtype == output.dtype else seed.to(output.dtype)
+    return seed.to(output.dtype)  # type: ignore[no-any-return]
 
 
 def _accumulate(totals: Mapping[AccumulateGrad | Watch, Any], sweep: BackwardPass, seeds: list[Any]) -> None:

@@ -25,14 +25,14 @@ MOST_STEPS: Final = 20_000
 class InnerArray:
     """An array inside a composite: an input, a constant (both without an operator), or the result of an operator.
 
-    ``unrounded`` is the value of a constant before it was cast to the dtype of the other operands.
+    ``unrounded`` is the array of a constant before it was cast to the dtype of the other operands.
     """
 
     array: npt.NDArray[Any]
     operator: Operator | None = None
     operands: tuple[InnerArray, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    unrounded: npt.NDArray[Any] | None = None
+    unrounded: Any = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -65,9 +65,8 @@ def _constant(entry: InnerArray) -> Constant:
 
     Oracles have to differentiate with the constant of the composite: with 1e-5, not with 1e-5 rounded to float16.
     """
-    exact = entry.array if entry.unrounded is None else entry.unrounded
-    kept = np.array_equal(entry.array, exact, equal_nan=exact.dtype.kind == "f")
-    return Constant.of(entry.array if kept else exact)
+    kept = np.array_equal(entry.array, entry.unrounded, equal_nan=entry.array.dtype.kind == "f")
+    return Constant.of(entry.array if kept else entry.unrounded)
 
 
 def _stored(value: Any) -> Any:

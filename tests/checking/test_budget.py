@@ -193,6 +193,21 @@ def test_a_deadline_is_over_when_its_time_is_up() -> None:
     assert not Deadline().is_over()
 
 
+def test_compilation_is_asked_for_only_when_the_time_on_the_wall_is_up() -> None:
+    asked = []
+
+    def compiled() -> float:
+        asked.append(0.0)
+        return 0.0
+
+    begun = Deadline(60.0, compiled)
+    assert not begun.is_over()
+    assert len(asked) == 1
+    begun.seconds = 0.0
+    assert begun.is_over()
+    assert len(asked) == 2
+
+
 class Clock:
     """Seconds of the wall, of which this thread has waited for a processor for some."""
 

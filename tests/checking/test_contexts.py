@@ -524,6 +524,21 @@ def test_contexts_can_be_chosen_and_switched_off() -> None:
         check_gradients(function, inputs, contexts=["layouts"])
 
 
+def test_contexts_of_the_backward_share_one_forward() -> None:
+    calls = []
+
+    def counted(x: Any) -> Any:
+        calls.append(x)
+        return square(lambda _, g, x: 2 * x * g)(x)
+
+    counts = []
+    for contexts in ((), ["cotangent layouts", "zero cotangents"]):
+        calls.clear()
+        assert check_gradients(counted, MATRIX, contexts=contexts).contexts == tuple(contexts)
+        counts.append(len(calls))
+    assert counts[0] == counts[1]
+
+
 def test_all_contexts_pass_for_a_right_function() -> None:
     function = lambda x, w: torch.tanh(x @ w)  # noqa: E731 (named for the message)
     report = check_gradients(function, (numbers(2, 3), numbers(3, 2)), contexts="all")

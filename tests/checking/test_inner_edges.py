@@ -73,6 +73,13 @@ def test_an_edge_that_attributes_place_is_found_there() -> None:
     assert places == {-0.75, 1.25}
 
 
+def test_only_the_first_eight_entries_of_an_input_are_moved() -> None:
+    eighth, ninth = (seen(lambda x, k=k: anp.abs(x[k]), np.full(10, 2.5)) for k in (7, 8))
+    (moved,) = eighth.inputs_on(eighth.edges()[0]) or ()
+    assert moved.tolist() == [2.5] * 7 + [0.0, 2.5, 2.5]
+    assert ninth.inputs_on(ninth.edges()[0]) is None
+
+
 def test_a_function_without_edges_has_none() -> None:
     assert seen(lambda x: x * x, np.array([1.0])).edges() == []
 

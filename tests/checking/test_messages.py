@@ -67,6 +67,21 @@ def test_the_message_about_an_entry() -> None:
     )
 
 
+def test_a_function_that_raises_later_is_described_as_it_was_checked() -> None:
+    rule, broken = square_with(FAULTS["half"]), [False]
+
+    def function(x: Any) -> Any:
+        if broken[0]:
+            raise RuntimeError("changed")
+        return rule(x)
+
+    report = check_gradients(function, np.array([1.25, 2.5]), "autograd", raise_exception=False)
+    broken[0] = True
+    first, _, third, *_ = report.message.splitlines()
+    assert first == "the gradient with respect to a direction through all inputs is wrong"
+    assert re.fullmatch(r"  backward gives:  -?\d+\.\d+", third)
+
+
 def test_the_message_where_nothing_is_known_of_the_function() -> None:
     lines = message(FAULTS["half"], np.array([1.25, 2.5]), method="differences").splitlines()
     assert lines[0] == "the gradient with respect to input 0, entry (0,) is wrong"

@@ -85,6 +85,7 @@ def test_a_rule_that_can_be_differentiated_twice_is_right() -> None:
         (np.zeros(2), None, True),
         (None, np.array([0.0, 1.0]), False),
         (np.array([0.0, 1.0]), None, False),
+        (np.zeros(2), np.zeros(2), True),
     ],
 )
 def test_no_gradient_is_as_good_as_zeros(one: Any, other: Any, *, expected: bool) -> None:

@@ -70,6 +70,13 @@ def test_the_scenario_of_a_function() -> None:
     assert (found.inputs, found.outputs, found.dtype) == (["x1"], ("a3",), "float64")
 
 
+def test_a_function_that_overflows_is_traced_to_what_it_returns() -> None:
+    with np.errstate(over="ignore"):
+        found = traced(lambda x: x.exp().log(), np.array([1000.0, 1.0]))
+    assert found.values[found.outputs[0]].tolist() == [np.inf, 1.0]
+    assert not found.has_value(found.outputs[0], np.array([np.inf, 1.0]))
+
+
 @pytest.mark.engines
 @pytest.mark.parametrize(
     ("function", "reason"),
@@ -197,6 +204,8 @@ def test_what_numpy_is_asked_of_a_traced_value_is_answered_and_recorded_nowhere(
         lambda x: np.var(x) + np.var(x, axis=1, ddof=1) + np.var(x, axis=1, keepdims=True),
         lambda x: np.concatenate([x, np.stack([x[0], x[1]])]),
         lambda x: np.concatenate([x.T, x.T[:2]], axis=0) ** 3,
+        lambda x: np.array(x) * x,
+        lambda x: np.add.reduce(x) + np.maximum.reduce(x, axis=1)[:1],
         lambda x: sum(row * np.add.reduce(row) + np.maximum.reduce(row) for row in x),
     ],
 )

@@ -1,6 +1,6 @@
 """Classes of data are frozen with slots, and zips are strict, but for those that are listed."""
 
-from tests.repository.sources import loose_zips, open_dataclasses
+from tests.repository.sources import data_options, loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
@@ -14,3 +14,7 @@ def test_what_is_zipped_is_of_one_length() -> None:
         "zip(names[:leaves], entries, strict=False)",
         "zip(patterns, shapes, strict=False)",
     ]
+
+
+def test_options_of_data_are_those_that_are_listed() -> None:
+    assert data_options("generation") == {"eq=False": "Evaluated Memory Operand", "kw_only=True": "Profile"}

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from refgrad.facts import Absent, Died, Evidence, Fact, Subject
+from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Subject
 from refgrad.grading.bench import statements_of
+from refgrad.grading.judging.verdict import Finding
 from refgrad.native.adapter import find_adapter
 from refgrad.native.statements import Call, Function
 from refgrad.scenario import Scenario, parse
@@ -28,6 +29,19 @@ def test_what_the_engine_has_is_run_ahead_and_nothing_else(monkeypatch: pytest.M
     monkeypatch.setattr("refgrad.grading.bench.prepare", noted)
     bench(only={"exp"}).prepare([of("sin"), of("exp")], CHECKS["operators/exp"])
     assert prepared == [of("exp")]
+
+
+def test_what_has_an_operator_whose_check_hung_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[Scenario] = []
+    monkeypatch.setattr("refgrad.grading.bench.prepare", lambda scenarios, *_, **__: prepared.extend(scenarios))
+    hung, scenario = bench(), of("sin")
+    monkeypatch.setattr(hung, "_hung", {"operators/sin", "operators/tanh"})
+    other, own = CHECKS["operators/exp"], CHECKS["operators/sin"]
+    assert hung.examine(scenario, other) == Finding("inconclusive", Blocked(cause="operators/sin"))
+    assert hung.examine(scenario, own).outcome == "passed"
+    hung.prepare([scenario, of("exp")], other)
+    hung.prepare([scenario], own)
+    assert prepared == [of("exp"), scenario]
 
 
 @pytest.mark.parametrize(

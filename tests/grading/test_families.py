@@ -10,6 +10,7 @@ import pytest
 
 from refgrad.errors import UserError
 from refgrad.grading.bench import Bench
+from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.families import all_checks, check_named
 from refgrad.grading.checks.graphs import GRAPHS
 from refgrad.grading.settings import Settings
@@ -168,3 +169,10 @@ def test_a_check_has_an_id_and_an_unknown_one_is_an_error_with_suggestions() -> 
         check_named("exp")
     with pytest.raises(UserError, match=r"there is no check 'operators/expp'.*operators/exp"):
         check_named("operators/expp")
+
+
+def test_families_draw_scenarios_except_those_of_exceptional_numbers() -> None:
+    families = [check for check in all_checks() if isinstance(check, FamilyCheck)]
+    drawing = {check.chapter for check in families} - {"exceptional", "infinities"}
+    assert {(check.chapter in drawing, check.draws) for check in families} == {(True, True), (False, False)}
+    assert not any(check.draws for check in all_checks() if not isinstance(check, FamilyCheck))

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.operators import Formula
-from refgrad.operators.differentiation import differentiate, differentiate_along, value_and_partials
+from refgrad.operators.differentiation import _smooth_names, differentiate, differentiate_along, value_and_partials
 from tests.effort import each
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.symbolic_derivative import derivative
@@ -164,3 +164,18 @@ def test_the_source_is_that_of_a_function() -> None:
         "def derivative(x, a):\n    a = number(a)\n"
         "    t1 = (x) * (x)\n    t2 = (x) + (x)\n    t3 = (t1) + (a)\n    return t3, t2,\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("formula", "names"),
+    [
+        ("x * y + 1", "xy"),
+        ("-x", "x"),
+        ("x if z > 0 else y", "xy"),
+        ("x if y > 0 and z > 0 else 2", "x"),
+        ("exp(x) * floor(y)", "x"),
+        ("maximum(x, sin(y))", "xy"),
+    ],
+)
+def test_names_that_a_formula_depends_on_other_than_by_branches_and_steps(formula: str, names: str) -> None:
+    assert _smooth_names(Formula(formula).tree) == set(names)

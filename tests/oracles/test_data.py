@@ -1,6 +1,6 @@
 """Classes of data are frozen with slots, and zips are strict, but for those that are listed."""
 
-from tests.repository.sources import loose_zips, open_dataclasses
+from tests.repository.sources import data_options, loose_zips, open_dataclasses
 
 
 def test_data_are_frozen_and_have_slots() -> None:
@@ -9,3 +9,9 @@ def test_data_are_frozen_and_have_slots() -> None:
 
 def test_what_is_zipped_is_of_one_length() -> None:
     assert loose_zips("oracles") == []
+
+
+def test_options_of_data_are_those_that_are_listed() -> None:
+    assert data_options("oracles") == {
+        "eq=False": "Ball BoundedSlopes Certified Direction Dual Moving MovingBalls Samples"
+    }

@@ -59,6 +59,21 @@ def test_an_error_that_ends_a_program_is_data(
     assert (status, lines) == ((1, [error]) if kind else (int(program[-1]), []))
 
 
+@pytest.mark.parametrize(
+    ("tool", "program", "end"),
+    [
+        ("Rscript", "{}; echo 'there is no package called x' >&2", "there is no package called x\n"),
+        ("java", "{}; echo 'error: compilation failed' >&2; exit 1", "error: compilation failed\n"),
+    ],
+)
+def test_of_a_long_error_the_last_thousand_characters_are_data(
+    tool: str, program: str, end: str, run: Callable[..., list[Any]]
+) -> None:
+    _, line = run(tool, program.format("printf '%2000s' x >&2"))
+    message = json.loads(line.removeprefix(standalone.MARK))["message"]
+    assert message == f"x{end}".rjust(1000)
+
+
 def test_values_are_written_as_data() -> None:
     values = (None, True, "a", 1, [np.float32(0.5)], np.array([1.0, np.inf]), object)
     assert standalone.data(values) == [

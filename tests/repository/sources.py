@@ -60,6 +60,21 @@ def open_dataclasses(package: str) -> dict[str, str]:
     return {flags: " ".join(sorted(names)) for flags, names in sorted(classes.items()) if flags != "frozen slots"}
 
 
+def data_options(package: str) -> dict[str, str]:
+    """The dataclasses and fields of a package with options beyond ``frozen``, ``slots`` and defaults, by the option."""
+    nodes = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
+    options: dict[str, list[str]] = {}
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            named = {f"{node.name}.{ast.unparse(x.target)}": x.value for x in node.body if isinstance(x, ast.AnnAssign)}
+            for name, call in (*((node.name, each) for each in node.decorator_list), *named.items()):
+                if isinstance(call, ast.Call) and ast.unparse(call.func) in {"dataclass", "field"}:
+                    for option in call.keywords:
+                        options.setdefault(ast.unparse(option), []).append(name)
+    usual = ("frozen=", "slots=", "default")
+    return {text: " ".join(sorted(names)) for text, names in sorted(options.items()) if not text.startswith(usual)}
+
+
 def loose_zips(package: str) -> list[str]:
     """The calls of ``zip`` in a package that ignore what one of their arguments has more than the others."""
     calls = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))

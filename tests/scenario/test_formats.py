@@ -33,6 +33,10 @@ def test_bfloat16_has_the_exponents_of_float32_and_eight_bits() -> None:
     assert (known.smallest_normal, 1 + 2 * known.unit) == (bfloat16(0x0080), bfloat16(0x3F81))
 
 
+def test_narrow_formats_have_at_most_the_digits_of_float16() -> None:
+    assert sorted(FORMATS.keys() - {name for name, form in FORMATS.items() if form.narrow}) == ["float32", "float64"]
+
+
 @pytest.mark.parametrize("dtype", OF_NUMPY)
 @given(st.floats())
 def test_rounding_is_numpys(dtype: str, number: float) -> None:

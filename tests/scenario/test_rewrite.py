@@ -143,6 +143,19 @@ def test_leaves_do_not_require_grad_and_none_of_their_gradients_is_read(scenario
     assert [leaf.value for leaf in without.leaves] == [leaf.value for leaf in plain.leaves]
 
 
+def test_only_gradients_of_the_named_leaves_are_not_read() -> None:
+    text = """x = leaf float64[] {0x1p+0} requires_grad
+y = leaf float64[] {0x1p+0} requires_grad
+a = multiply x y
+backward a
+read grad x
+read value x
+read grad y
+"""
+    expected = text.replace(" requires_grad", "", 1).replace("read grad x\n", "")
+    assert without_gradients_of(parse(text), ["x"]).text == expected
+
+
 @given(scenarios().map(stateless))
 def test_no_tangent_is_left_and_nothing_that_depends_on_one(scenario: Scenario) -> None:
     without = without_tangents(scenario)

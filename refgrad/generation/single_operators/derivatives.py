@@ -317,7 +317,7 @@ def with_tangents(first: Scenario, choices: Choices, profile: Profile, moving: f
     return continuation.ended(pushed, continuation.backward, Read("value", "t"), *_gradients(continuation.leaves))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def second_order_cases(
     operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
 ) -> tuple[Scenario, ...]:
@@ -332,7 +332,7 @@ def second_order_cases(
     )
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def third_order_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios that differentiate three times, made of the first ``most`` fixed cases of the operator.
 
@@ -345,13 +345,13 @@ def third_order_cases(operator: str, profile: Profile, most: int | None = None) 
     )
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def forward_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios with tangents for all leaves, made of the first ``most`` fixed cases of the operator."""
     return tuple(with_tangents(case, Choices(0), profile) for case in _various(operator, profile, most))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def subsets_of_second_order(
     operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
 ) -> tuple[Scenario, ...]:

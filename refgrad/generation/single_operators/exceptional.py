@@ -87,7 +87,7 @@ class Position:
         return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def exceptional_positions(
     operator: str, profile: Profile = STANDARD, bases: int = COUNTS["bases_of_places"]
 ) -> tuple[Position, ...]:

@@ -161,7 +161,7 @@ def roomy(profile: Profile) -> Profile:
     return replace(profile, max_rank=HIGHEST_RANK, largest_size=COUNTS["largest_case"])
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenario, ...]:
     row = operator_table()[operator]
     if _is_about_pairs(row, wide):

@@ -40,7 +40,7 @@ AXES: Final = frozenset({"axis", "axes", "flat_axis", "scalar_axis"})
 """Types of attributes that name an axis of the first operand."""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def large_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenario, ...]:
     """Return the scenarios of an operator on large arrays that it and the profile admit, at most one for each size."""
     row = operator_table()[operator]

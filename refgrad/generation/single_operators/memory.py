@@ -170,7 +170,7 @@ def admitted(scenario: Scenario, profile: Profile) -> bool:
         return all(map(fits, scenario.applications))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def memory_scenarios(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return fixed scenarios whose operands are views, most of them with the output transposed or summed.
 
@@ -189,7 +189,7 @@ def memory_scenarios(operator: str, profile: Profile = STANDARD, most: int | Non
     return tuple(dict.fromkeys(_with_output(scenario, end) for scenario, end in pairs if scenario is not None))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def memory_scenarios_of_second_order(
     operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
 ) -> tuple[Scenario, ...]:
@@ -320,7 +320,7 @@ def _with_three_backwards(first: Scenario, choices: Choices, profile: Profile, s
     return longer.ended(kept, *gradients, between, *gradients, backward, *gradients, *values)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def contract_scenarios_of_ones(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios like those of `contract_scenario` with seeds of ones: then a rule may return an array it saved.
 
@@ -343,7 +343,7 @@ def _seeded_with_ones(scenario: Scenario) -> Scenario:
     return Scenario(with_seeds(scenario.steps, lambda start: Constant.of(np.ones(values[start.output].shape))))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=COUNTS["remembered_cases"])
 def applied_twice(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return a scenario that applies the operator twice before a backward from the first application.
 

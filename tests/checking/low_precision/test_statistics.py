@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from refgrad.checking.low_precision.statistics import (
 )
 from refgrad.scenario.formats import FORMATS, rounded
 from tests.effort import each
+from tests.snapshots.placement import PlainText
 
 BRAIN = FORMATS["bfloat16"]
 RUNS = 32
@@ -153,6 +155,32 @@ def test_entries_that_underflow_or_saturate_have_no_weight() -> None:
     data.scale[1, 0] = 0.0
     typical = np.sqrt(np.mean(np.square(data.truth[data.weights > 0])))
     assert data.weights[1, 0] == pytest.approx((0.05 * BRAIN.unit * typical) ** -2)
+
+
+def test_weights_and_invalid_entries_begin_at_a_size() -> None:
+    data = simulated(0, (4, 32), shared="none")
+    least, most = 2 * BRAIN.smallest_normal, BRAIN.largest / 2
+    data.truth[0, :4] = least, math.nextafter(least, 0.0), most, math.nextafter(most, math.inf)
+    assert (data.weights[0, :4] > 0).tolist() == [True, False, True, False]
+    data.observed[1, :2] = math.inf
+    data.truth[1, :2] = BRAIN.largest / 4, math.nextafter(BRAIN.largest / 4, math.inf)
+    data.truth[2, :3], data.scale[2, :3] = 0.0, (0.0, 0.0, 1.0)
+    negligible = 4 * BRAIN.unit * np.max(np.abs(data.truth)) + BRAIN.underflow
+    data.observed[2, :3] = negligible, 1.001 * negligible, 1.001 * negligible
+    assert np.argwhere(data.invalid).tolist() == [[1, 0], [2, 1]]
+
+
+@pytest.mark.parametrize(("form", "seen"), [("bfloat16", True), ("float16", False)])
+def test_the_contrasts_of_a_gradient(form: str, seen: bool, snapshot: Any) -> None:  # noqa: FBT001 (a case)
+    data = replace(simulated(5, (9, 9), shared="rows", factor=1.002), form=FORMATS[form], seen=seen)
+    data.truth[:, 0] = data.observed[:, 0] = data.observed[0, 0]
+    data.truth[0, 1:3] = 0.0, 3e38
+    rows = []
+    for one in contrasts(data, {"x": np.linspace(-1, 1, data.truth.size).reshape(data.truth.shape)}):
+        numbers = *dataclasses.astuple(one)[4:], one.limit(9), one.detectable(9)
+        rows.append(f"{one.regressor} {one.axes} {one.index}: {', '.join(f'{number:.5g}' for number in numbers)}")
+    size, ratios = noise(data)
+    assert "\n".join([*rows, f"{size:.5g} {np.max(ratios):.5g}"]) == snapshot(extension_class=PlainText)
 
 
 def hidden_errors(error: float) -> Errors:

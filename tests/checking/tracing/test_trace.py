@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from refgrad.checking.tracing import Trace, Untraceable, _verify_here
-from refgrad.checking.tracing.recorder import Recorder
+from refgrad.checking.tracing import NEARBY, Trace, Untraceable, _moved, _verify_here
+from refgrad.checking.tracing.recorder import Recorder, axes
 
 
 def verify(output: list[float], traced: list[float]) -> None:
@@ -43,3 +43,16 @@ def test_a_number_that_is_left_open_is_not_recorded() -> None:
     name = recorder.leaf("x", np.ones(2), requires_grad=True)
     with pytest.raises(Untraceable, match="a number that is left open"):
         recorder.apply("nan_to_num", [name], {"nan": 0.0, "posinf": None, "neginf": 0.0})
+
+
+def test_a_point_nearby_differs_in_every_entry_by_a_part_of_its_size() -> None:
+    moved = _moved(np.array([0.0, 0.25, -2.0, 4.0], np.float32))
+    assert moved.dtype == np.float32
+    assert moved.tolist() == [-NEARBY / 2, 0.25 + NEARBY / 2, -2.0 + 2 * NEARBY, 4.0 - 4 * NEARBY]
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"), [(None, None), (np.int64(1), 1), ([0, 2], (0, 2)), ((1,), (1,)), (np.int64(-1), -1)]
+)
+def test_axes_are_a_number_several_or_all(axis: object, expected: object) -> None:
+    assert axes(axis) == expected

@@ -1,5 +1,7 @@
 """Are tensors made with the right values, dtype, and memory of their own?"""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -89,3 +91,14 @@ def test_a_single_number_has_no_length_and_a_float_is_no_index() -> None:
         len(torch.tensor(1.0))
     with pytest.raises(TypeError, match="only integer tensors"):
         [1, 2][torch.tensor(1.0)]
+
+
+def test_what_is_created_requires_grad_only_if_that_is_asked_for() -> None:
+    x, shape = torch.ones(2), (2,)
+    creations = [partial(create, shape) for create in (torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn)]
+    creations += [partial(torch.full, shape, 2.0), partial(torch.full_like, x, 2.0), partial(torch.tensor, [1.0])]
+    creations += [partial(torch.arange, 2.0), partial(torch.linspace, 0.0, 1.0, 3), partial(torch.eye, 2)]
+    creations += [partial(create, x) for create in (torch.zeros_like, torch.ones_like, torch.empty_like)]
+    creations += [partial(create, x) for create in (torch.rand_like, torch.randn_like)]
+    for create in creations:
+        assert [create().requires_grad, create(requires_grad=True).requires_grad] == [False, True], create

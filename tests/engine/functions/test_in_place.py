@@ -38,6 +38,19 @@ def test_a_leaf_may_be_overwritten_without_recording() -> None:
     assert (x.tolist(), x.is_leaf, x.requires_grad, x._version) == ([7.0, 1.0], True, True, 2)  # noqa: SLF001 (PyTorch's name)
 
 
+def test_a_number_that_overwrites_an_entry_receives_its_gradient() -> None:
+    x, constant = leaf(1.0, 2.0), torch.ones(2)
+    y = x * 2
+    y[0] = 5.0
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 2.0]
+    constant[0] = 5.0
+    assert (constant.tolist(), constant.grad_fn) == ([5.0, 1.0], None)
+    constant[0] = x[1]
+    constant.sum().backward()
+    assert x.grad.tolist() == [0.0, 3.0]
+
+
 def test_a_computed_tensor_moves_to_the_new_place_in_the_graph() -> None:
     x = leaf(1.0, 2.0)
     y = x * 2

@@ -50,3 +50,22 @@ def test_a_result_that_is_an_operand_or_a_view_is_copied_and_no_other_is() -> No
         assert copy.tolist() == shared.tolist()
     fresh = x + y
     assert owned(fresh, [x, y]) is fresh
+
+
+RECORDED: dict[str, Callable[[Tensor], Tensor]] = {
+    **VIEWS,
+    "a function of entries": torch.exp,
+    "a reduction": torch.sum,
+    "a product": lambda x: x @ x,
+    "several operands": lambda x: torch.cat((x, x)),
+    "a choice": lambda x: torch.where(x > 0, x, -x),
+}
+
+
+@each("name", RECORDED)
+def test_results_of_constants_and_without_recording_have_no_graph(name: str) -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with torch.no_grad():
+        unrecorded = RECORDED[name](x)
+    assert (unrecorded.grad_fn, RECORDED[name](x.detach()).grad_fn) == (None, None)
+    assert RECORDED[name](x).grad_fn is not None

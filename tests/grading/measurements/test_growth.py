@@ -50,3 +50,15 @@ def test_exponents_are_distinguished_up_to_three(exponent: float, description: s
 def test_a_size_that_would_take_too_long_is_left_out(times: tuple[float, ...], limit: float, measured: int) -> None:
     sizes = dict(zip((1000, 2000, 4000), times, strict=True))
     assert len(measure(sizes.__getitem__, tuple(sizes), limit).times) == measured
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [([1, 1, 1], [1, 2, 4]), ([1, 4, 1, 2, 4], [1, 2, 1, 2, 4])])
+def test_a_size_that_would_just_fit_is_measured(seconds: list[float], calls: list[int]) -> None:
+    measured: list[int] = []
+
+    def run(size: int) -> float:
+        measured.append(size)
+        return seconds[len(measured) - 1]
+
+    assert measure(run, (1, 2, 4), limit=seconds[-1]).left_out is None
+    assert measured[: len(calls)] == calls

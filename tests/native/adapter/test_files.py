@@ -80,6 +80,13 @@ def refused(folder: Path, **fields: Any) -> str:
     return message.partition(": ")[2]
 
 
+def test_paths_in_the_command_of_a_runner_begin_at_the_folder_of_the_file(tmp_path: Path) -> None:
+    command = ["sh", "./run.sh", "../tool", "-v", ".hidden"]
+    runner = read(tmp_path, setup="", runner={"command": command}).runner
+    assert runner is not None
+    assert runner.command == ("sh", str(tmp_path / "run.sh"), str(tmp_path / "../tool"), "-v", ".hidden")
+
+
 def test_a_file_and_a_python_object_are_the_same_adapter(tmp_path: Path) -> None:
     fields = {field: value for field, value in vars(read(tmp_path)).items() if field != "policy"}
     assert fields == {field: value for field, value in vars(tiny_adapter()).items() if field != "policy"}

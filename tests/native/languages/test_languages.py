@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
 from refgrad.native.languages import LANGUAGES, Language
 from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names, Show, Statement, Value
+from refgrad.scenario import Constant
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 from tests.snapshots.placement import PlainText
 
@@ -64,6 +67,22 @@ def test_every_language_prints_a_program(language: Language, snapshot: SnapshotA
     statements: list[Statement] = [other, pull, pair, *calls, values, *shows]
     body = "\n".join(language.caught(line for each in statements for line in language.lines(each)))
     assert language.whole("unused = 1\n\nused = 2\n\nfunction other(x) {\n}\n", f"{body}\nused") == snapshot
+
+
+NUMBERS = (None, True, False, 3, -2.5, math.nan, math.inf, -math.inf)
+LISTS = ("text", (1, (2.5, None)), slice(None, 2, -1))
+ARRAYS = (np.array(-0.1), np.array([[1.5, np.nan], [-np.inf, 0.0]]), np.zeros((0, 2)), np.array([True, False]))
+
+
+def test_every_language_writes_numbers(snapshot: SnapshotAssertion) -> None:
+    assert "\n".join(f"{each.name}: {', '.join(map(each.literal, NUMBERS))}" for each in ALL) == snapshot
+
+
+@pytest.mark.parametrize("name", ["python", "javascript"])
+def test_a_language_with_arrays_writes_lists_and_arrays(name: str, snapshot: SnapshotAssertion) -> None:
+    texts = [*map(LANGUAGES[name].literal, LISTS)]
+    texts += [LANGUAGES[name].array(Constant.of(array)) for array in (*ARRAYS, np.zeros(2, "float32"))]
+    assert "\n".join(texts) == snapshot
 
 
 def test_a_language_that_is_only_listed_lists_regions_and_functions() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refgrad.oracles import Discrepancy
 from refgrad.oracles.slopes.curves import Floats
 from refgrad.oracles.slopes.directions import Arrays, Directions, Sampled, Seeds
 from refgrad.oracles.slopes.slopes import SCALES
-from refgrad.oracles.slopes.stairs import Stairs, fitted, stairs_of
+from refgrad.oracles.slopes.stairs import StaircaseClaim, Stairs, fitted, stairs_of
+from tests.snapshots.placement import PlainText
 
 
 class Known:
@@ -85,3 +88,33 @@ def test_the_error_of_a_fit_contains_the_slopes_to_both_sides(
 
 def test_a_function_that_does_not_move_has_no_known_slope() -> None:
     assert fitted(np.linspace(0.1, 1, 16), np.zeros(16), np.zeros(16)) == (0.0, np.inf)
+
+
+class Claimed(Known):
+    """A sine in bfloat16 whose gradient has some factor, and one entry of which is too large."""
+
+    def __init__(self, factor: float, more: float) -> None:
+        super().__init__(lambda x: rounded(np.sin(x)), np.random.default_rng(0).normal(size=6))
+        self.factor, self.more = factor, more
+
+    def gradient(self, entries: Floats, _: Seeds) -> Floats:
+        return np.asarray(self.factor * np.cos(entries) + self.more * (np.arange(entries.size) == 3))
+
+
+def described(each: Discrepancy) -> str:
+    bounds = f"{each.lower:.4g} to {each.upper:.4g}"
+    return f"{each.severity} {each.entry}: {each.observed:.4g} in {bounds}, {each.explained:.3g} times rounding"
+
+
+@pytest.mark.parametrize(
+    ("factor", "more", "sure"),
+    [(1.0, 0.0, True), (1.0, 0.0, False), (1.2, 0.0, True), (1.0, 0.5, True), (0.0, 0.0, True)],
+)
+def test_claims_on_a_staircase(factor: float, more: float, sure: bool, snapshot: Any) -> None:  # noqa: FBT001 (a case)
+    function = Claimed(factor, more)
+    (point,) = function.arrays
+    directions = Directions(function, np.random.default_rng(1))
+    gradient, seeds = function.gradient(point, ()), np.linspace(0.5, 1.5, point.size)
+    claim = StaircaseClaim(directions, Stairs("bfloat16", sure=sure), (seeds,), seeds, gradient * seeds)
+    rows = ["right" if each is None else described(each) for each in claim.discrepancies()]
+    assert "\n".join(rows) == snapshot(extension_class=PlainText)

@@ -60,6 +60,18 @@ def test_a_script_fails_and_names_the_right_number(tmp_path: Path) -> None:
     assert ended.stderr.endswith("AssertionError: the gradient of x is 0.1, but it should be 4.48\n")
 
 
+@pytest.mark.parametrize(
+    ("script", "environment"),
+    [
+        (Script("e", "1", VERDICTS[4], "3.12", "Linux", numpy="2.4.6"), "e 1, Python 3.12, NumPy 2.4.6, Linux"),
+        (Script("e", "1", VERDICTS[4], "3.12", "Linux", "javascript"), "e 1, Linux"),
+        (Script("e", "unknown", VERDICTS[4]), "e"),
+    ],
+)
+def test_the_environment_is_what_is_known_of_it(script: Script, environment: str) -> None:
+    assert script.environment == environment
+
+
 def test_a_script_that_can_only_show_prints_every_digit(tmp_path: Path) -> None:
     script = scripts(example_report())[0]
     assert not script.printed.fails

@@ -43,7 +43,7 @@ class PositionSearch:
             outcomes["passed" if finding.failed and not fails else finding.outcome] += 1
             kind = finding.outcome, finding.is_mild, math.isfinite(number)
             if fails and kind not in failures:
-                failures[kind] = self._demonstrated(self._smallest(position, number, finding), number)
+                failures[kind] = self._demonstrated(self.smallest(position, number, finding), number)
         if failures:
             ordered = sorted(failures.values(), key=lambda each: each.finding.rank)
             return self.bench.verdict_of(self.check, *ordered, examples=outcomes.total())
@@ -76,7 +76,7 @@ class PositionSearch:
                 bench.prepare([position.holding(number) for number in numbers], self.check)
                 yield from ((position, number) for number in numbers)
 
-    def _smallest(self, position: Position, number: float, finding: Finding) -> Position:
+    def smallest(self, position: Position, number: float, finding: Finding) -> Position:
         """Return the position in the smallest scenario that fails equally with the number, and passes without it.
 
         Its operands have only numbers of the original scenario: new ones could be equal, or lie on a kink.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,14 @@ from refgrad.generation import exceptional_positions
 from refgrad.generation.shrinking import with_short_names
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.operators.exceptional import PositionSearch
+from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.settings import EFFORTS
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
-from tests.grading.broken import bench, verdict
+from tests.grading.broken import CHECKS, bench, verdict
+from tests.native.reference import ADAPTER
+from tests.report.example import entry
 
 SETUP = """
 TINY = 2.0 ** -1022
@@ -232,6 +237,17 @@ def test_a_fault_is_shown_by_as_few_numbers_as_show_it(name: str) -> None:
     assert sum(leaf.value.size for leaf in parse(found.scenario).leaves) == SMALLEST[name]
 
 
+def test_a_smaller_scenario_passes_without_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PositionSearch, "_fails", lambda _, base, __: base.leaves[0].value.size < 2)
+    wrong = Finding("wrong", entry("0.1"))
+    search = PositionSearch(CHECKS["exceptional/negative"], bench(), lambda *_: wrong)  # type: ignore[arg-type]
+    positions = [each for each in exceptional_positions("negative") if each.base.leaves[0].value.size > 2]
+    assert positions
+    smallest = search.smallest(positions[0], math.nan, wrong)
+    assert [leaf.value.size for leaf in smallest.base.leaves] == [2]
+    assert smallest.located_in(smallest.base) == smallest
+
+
 @given(st.sampled_from(sorted(operator_table())), st.integers(0, 100))
 def test_a_place_is_found_again_where_its_number_stands(operator: str, which: int) -> None:
     positions = exceptional_positions(operator)
@@ -265,3 +281,9 @@ def test_an_operator_that_is_wrong_at_ordinary_numbers_is_not_tried() -> None:
     wrong = Spelled("is wrong", "exceptional/sin", "torch.sin({x}) * 1.5")
     found = verdict(wrong.bench(), "exceptional/sin")
     assert (found.verdict, found.cause) == ("inconclusive", "operators/sin")
+
+
+@pytest.mark.parametrize("check", ["exceptional/exp", "infinities/exp"])
+def test_an_engine_with_neither_seeds_nor_a_sum_is_asked_no_numbers(check: str) -> None:
+    engine = bench(only={"exp"}, lacks=ADAPTER.lacks | {"seed"})
+    assert (verdict(engine, check).verdict, verdict(engine, check).examples) == ("inconclusive", 0)

@@ -1,0 +1,87 @@
+"""Snapshots of what finite differences say of right and wrong gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad.oracles import Discrepancy
+from refgrad.oracles.slopes.claim import DifferencesJudge
+from refgrad.oracles.slopes.curves import Floats
+from refgrad.oracles.slopes.directions import Arrays, Seeds
+from refgrad.oracles.slopes.slopes import SCALES
+from tests.snapshots.placement import PlainText
+
+Function = Callable[[Floats], Floats]
+
+
+class Differentiated:
+    """A function of one array, with its gradient."""
+
+    positions: tuple[int, ...] = (0,)
+
+    def __init__(self, function: Function, derivative: Function, at: Floats, precision: str = "float64") -> None:
+        self.function, self.derivative, self.precision = function, derivative, precision
+        self.scale = SCALES[precision]
+        self.arrays: Arrays = (at.astype(precision),)
+        self.here = self.values(at)
+        self.outputs: Arrays = (self.here.astype(precision),)
+
+    def values(self, entries: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.function(entries.astype(self.precision)), np.float64)
+
+    def gradient(self, entries: Floats, seeds: Seeds) -> Floats | None:
+        (seed,) = seeds
+        return None if seed is None else np.asarray(self.derivative(entries) * seed)
+
+    def moved(self, entries: Floats) -> Differentiated:
+        return Differentiated(self.function, self.derivative, entries, self.precision)
+
+
+POINT, MANY = np.random.default_rng(0).uniform(0.5, 2.0, 5), np.random.default_rng(1).uniform(0.5, 2.0, 300)
+FUNCTIONS: dict[str, Differentiated] = {
+    "sine": Differentiated(np.sin, np.cos, POINT),
+    "steep": Differentiated(lambda x: np.exp(9 * x), lambda x: 9 * np.exp(9 * x), POINT),
+    "kink": Differentiated(np.abs, np.sign, np.array([0.0, 1.0, -2.0])),
+    "jump": Differentiated(np.floor, np.zeros_like, np.array([1.0, 1.5, -2.0])),
+    "root": Differentiated(np.sqrt, lambda x: 0.5 / np.sqrt(x), np.array([1e-12, 1.0])),
+    "constant": Differentiated(np.ones_like, np.zeros_like, POINT),
+    "float32": Differentiated(np.sin, np.cos, POINT, "float32"),
+    "many": Differentiated(np.sin, np.cos, MANY),
+}
+CHANGES: dict[str, Function] = {
+    "right": lambda gradient: gradient,
+    "one percent too large": lambda gradient: gradient * 1.01,
+    "one entry too large": lambda gradient: gradient + 0.125 * (np.arange(gradient.size) == 1),
+    "zeros": np.zeros_like,
+    "not finite": lambda gradient: np.where(np.arange(gradient.size) == 1, np.nan, gradient),
+}
+
+
+def text(number: float, digits: int = 4) -> str:
+    """Return a number with few digits, or 0 for what rounding leaves of it."""
+    return f"{number:.{digits}g}" if not abs(number) < 1e-6 else "0"
+
+
+def described(each: Discrepancy) -> str:
+    bounds = f"{text(each.lower, 2)} to {text(each.upper, 2)}"
+    return " ".join(filter(None, (each.severity, each.cause, f"{each.entry}: {text(each.observed)} in {bounds}")))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
+    function = FUNCTIONS[name]
+    seeds: Seeds = (np.linspace(0.5, 1.5, function.here.size),)
+    gradient = function.gradient(function.arrays[0].astype(np.float64), seeds)
+    assert gradient is not None
+    lines = []
+    for change, changed in CHANGES.items():
+        judge = DifferencesJudge(function, np.random.default_rng(2))
+        judgement = judge.judge(seeds, (changed(gradient),))
+        lines.append(f"{change}: {'; '.join(map(described, judgement)) or 'right'}")
+    lines.append(f"truths: {' '.join(map(text, judge.truths(seeds)[0][:5]))}")
+    assert "\n".join(lines) == snapshot(extension_class=PlainText)
