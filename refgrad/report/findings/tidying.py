@@ -31,9 +31,19 @@ def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = Ma
 
     ``shapes`` are the known ones of variables outside of functions.
     """
-    folded = [piece.changed(Folding().visit) for piece in program]
-    placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, len(setup))])
+    used = _used(program)
+    folded = [piece.changed(Folding().visit) for piece in used]
+    placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, sum(each in used for each in setup))])
     return _laid_out(list(_imports_first(_needed(_renamed(_without_wrappers(_unnamed(placed)))))))
+
+
+def _used(program: Sequence[Piece]) -> list[Piece]:
+    """Return the program without functions whose names nothing mentions, directly or through other functions."""
+    functions = {piece: piece.node.name for piece in program if isinstance(piece.node, ast.FunctionDef)}
+    used = [piece for piece in program if piece not in functions]
+    while found := [piece for piece, name in functions.items() if piece not in used and mentions(used, name)]:
+        used += found
+    return [piece for piece in program if piece in used]
 
 
 def _decided(piece: Piece, shapes: Shapes) -> Piece:
@@ -139,10 +149,11 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
     """Return the program without imports and functions that nothing uses."""
     kept: list[Piece] = []
     for piece in reversed(program):
-        node, new = copied(piece.node), piece
+        node, new = piece.node, piece
         if isinstance(node, IMPORTS):
             names = [each for each in node.names if mentions(kept, each.asname or each.name)]
             if len(names) < len(node.names):
+                node = copied(node)
                 node.names = names
                 new = Piece(node, ast.unparse(node) if names else "")
         unused = isinstance(node, ast.FunctionDef) and not mentions(kept, node.name)
