@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pytest
 
 from refgrad.grading.checks.families import all_checks
+from refgrad.report.document import read_report
 
 FOLDER: Final = Path(__file__).parent
 ENGINES: Final = {path.stem: path for path in sorted((FOLDER / "engines").glob("*.py"))}
@@ -29,7 +30,7 @@ MAY_IMPORT: Final = frozenset({*sys.stdlib_module_names, "numpy"})
 STEP: Final = 1e-5
 """Distance of the points of a central difference from the point itself."""
 
-ORDINARY: Final = frozenset({"product_assigns", "unbroadcast_drops_axes", "right_functions"})
+ORDINARY: Final = frozenset({"unbroadcast_drops_axes", "right_functions"})
 """The engines that are graded by all checks at every merge; the others are under the marker ``slow``."""
 
 FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
@@ -105,6 +106,11 @@ def test_a_right_engine_fails_no_check_of_the_level_must(name: str, tmp_path: Pa
     status, findings, output = _grade(name, tmp_path)
     assert [found for found, level in findings if level == "MUST"] == [], output
     assert status == 0, output
+    report = read_report(tmp_path / "out" / f"{name}.json")
+    assert report.complete
+    assert [verdict.id for verdict in report.verdicts] == [check.id for check in all_checks()]
+    assert report.summary["must_failed"] == 0
+    assert f"of {sum(verdict.verdict != 'unsupported' for verdict in report.verdicts):,} checks that apply" in output
 
 
 def _grade(name: str, folder: Path) -> tuple[int, list[tuple[str, str]], str]:
