@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import takewhile
 from typing import Final
 
@@ -66,12 +65,11 @@ def _is_leading(piece: Piece) -> bool:
     return isinstance(piece.node, (*IMPORTS, ast.FunctionDef, ast.Expr))
 
 
-@lru_cache
-def _head(setup: str) -> tuple[Piece, ...]:
+def _head(setup: str) -> list[Piece]:
     """Return the statements of a setup, after the imports that it lacks."""
     program = pieces(setup)
     bound = set(_modules(program).values())
-    return (*(each for name, text in IMPORTED.items() if name not in bound for each in pieces(text)), *program)
+    return [*(each for name, text in IMPORTED.items() if name not in bound for each in pieces(text)), *program]
 
 
 def _modules(program: Sequence[Piece]) -> Mapping[str, str]:

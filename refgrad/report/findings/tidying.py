@@ -31,19 +31,18 @@ def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = Ma
 
     ``shapes`` are the known ones of variables outside of functions.
     """
-    used = _used(program)
-    folded = [piece.changed(Folding().visit) for piece in used]
-    placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, sum(each in used for each in setup))])
+    program = _used(program)
+    folded = [piece.changed(Folding().visit) for piece in program]
+    placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, sum(each in program for each in setup))])
     return _laid_out(list(_imports_first(_needed(_renamed(_without_wrappers(_unnamed(placed)))))))
 
 
 def _used(program: Sequence[Piece]) -> list[Piece]:
     """Return the program without functions whose names nothing mentions, directly or through other functions."""
-    functions = {piece: piece.node.name for piece in program if isinstance(piece.node, ast.FunctionDef)}
-    used = [piece for piece in program if piece not in functions]
-    while found := [piece for piece, name in functions.items() if piece not in used and mentions(used, name)]:
-        used += found
-    return [piece for piece in program if piece in used]
+    used = [each for each in program if not isinstance(each.node, ast.FunctionDef)]
+    while more := [each for each in program if each not in used and mentions(used, getattr(each.node, "name", ""))]:
+        used += more
+    return [each for each in program if each in used]
 
 
 def _decided(piece: Piece, shapes: Shapes) -> Piece:
@@ -79,8 +78,7 @@ def _without_wrappers(program: Sequence[Piece]) -> list[Piece]:
     kept: list[Piece] = []
     for piece in program:
         new = piece.changed(Filling(names).visit) if names_in(piece.node) & names.keys() else piece
-        called = _called(new.node) if isinstance(new.node, ast.FunctionDef) else None
-        if isinstance(new.node, ast.FunctionDef) and called is not None:
+        if isinstance(new.node, ast.FunctionDef) and (called := _called(new.node)) is not None:
             names[new.node.name] = called
         else:
             kept.append(new)
@@ -124,8 +122,7 @@ class _Renaming(Filling):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (the name that `ast` calls)
         """Return a function by its new name."""
         self.generic_visit(node)
-        new = self.filled.get(node.name)
-        node.name = new.id if isinstance(new, ast.Name) else node.name
+        node.name = getattr(self.filled.get(node.name), "id", node.name)
         return node
 
 
@@ -149,11 +146,10 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
     """Return the program without imports and functions that nothing uses."""
     kept: list[Piece] = []
     for piece in reversed(program):
-        node, new = piece.node, piece
+        node, new = copied(piece.node), piece
         if isinstance(node, IMPORTS):
             names = [each for each in node.names if mentions(kept, each.asname or each.name)]
             if len(names) < len(node.names):
-                node = copied(node)
                 node.names = names
                 new = Piece(node, ast.unparse(node) if names else "")
         unused = isinstance(node, ast.FunctionDef) and not mentions(kept, node.name)

@@ -42,12 +42,7 @@ class Piece:
             return self
         node = change(copied(self.node))
         assert isinstance(node, ast.stmt)
-        return self if ast.dump(node) == self.structure else Piece.new(node, self.comment)
-
-    @cached_property
-    def structure(self) -> str:
-        """Return the tree as text, without the positions of its nodes."""
-        return ast.dump(self.node)
+        return self if ast.dump(node) == ast.dump(self.node) else Piece.new(node, self.comment)
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
