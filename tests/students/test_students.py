@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -17,9 +16,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pytest
+from click.testing import CliRunner
 
+from refgrad.cli import main
 from refgrad.grading.checks.families import all_checks
 from refgrad.report.document import read_report
+from tests.cli.conftest import grade_in_this_process
 
 FOLDER: Final = Path(__file__).parent
 ENGINES: Final = {path.stem: path for path in sorted((FOLDER / "engines").glob("*.py"))}
@@ -116,10 +118,12 @@ def test_a_right_engine_fails_no_check_of_the_level_must(name: str, tmp_path: Pa
 def _grade(name: str, folder: Path) -> tuple[int, list[tuple[str, str]], str]:
     """Grade a copy of an engine as its author would; return the status, the findings in order, and what was printed."""
     shutil.copy(ENGINES[name], folder)
-    command = [sys.executable, "-m", "refgrad", "grade", f"./{name}.py", "--workers", "1"]
-    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=300)
-    findings = [(found["id"], found["level"]) for found in FINDING.finditer(done.stdout)]
-    return done.returncode, findings, done.stdout + done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        grade_in_this_process(patch)
+        result = CliRunner().invoke(main, ["grade", f"./{name}.py", "--workers", "1"])
+    findings = [(finding["id"], finding["level"]) for finding in FINDING.finditer(result.stdout)]
+    return result.exit_code, findings, result.stdout + result.stderr
 
 
 def _result(name: str, program: str, x: Any = None) -> Any:
