@@ -65,12 +65,7 @@ def library(fault: Fault) -> list[str]:
 
 def broken_by(fault: Fault) -> frozenset[str]:
     """Return the operators that a faulty engine gets wrong, or may be seen to; other checks' names are among them."""
-    return names_in(fault.breaks | fault.may_break)
-
-
-def names_in(checks: Collection[str]) -> frozenset[str]:
-    """Return the ids of checks without their chapters: the operators that they are about, and other names."""
-    return frozenset(check.partition("/")[2] for check in checks)
+    return frozenset(check.partition("/")[2] for check in fault.breaks | fault.may_break)
 
 
 @cache
@@ -129,11 +124,10 @@ def plain_adapter(engine: type[Tape], *operators: str) -> TapeAdapter:
 def verdicts(fault: Fault, profile: str, only: Collection[str] | None = None) -> dict[str, Verdict]:
     """Return the verdicts on a faulty engine by the checks' ids; ``only`` names some (None: all but measurements).
 
-    Where some are named, operators that these are not about and the fault does not break are taken to be right.
+    Where some are named, operators that the fault does not break are taken to be right by themselves.
     """
     engine, settings = start(adapter(fault)), Settings(profile)
-    doubted = broken_by(fault) | names_in(only or ())
-    bench = Bench(engine, settings) if only is None else TrustingBench(engine, settings, doubted=doubted)
+    bench = Bench(engine, settings) if only is None else TrustingBench(engine, settings, doubted=broken_by(fault))
     return {check.id: bench.grade(check) for check in checks_by_scenarios() if only is None or check.id in only}
 
 
