@@ -46,6 +46,7 @@ class Confirmation:
 
 def confirm(script: Script, python: str = sys.executable) -> Confirmation:
     """Run a script by itself, with the interpreter that has its engine. Raises UserError where it cannot be run."""
+    outcome, fact = script.verdict.verdict, script.verdict.fact
     try:
         run = subprocess.run(  # noqa: S603 (a program that the report gives, which is what is asked for)
             _command(script, python),
@@ -60,13 +61,13 @@ def confirm(script: Script, python: str = sys.executable) -> Confirmation:
     except OSError as error:
         raise UserError(cannot_be_run(_command(script, python), str(error.strerror))) from error
     except subprocess.TimeoutExpired:
-        return Confirmation(script, _confirmed(_is_about_time(script)), f"no answer after {SECONDS} s")
+        slow = outcome == "hung" or (isinstance(fact, Measured) and fact.quantity == "time")
+        return Confirmation(script, _confirmed(slow), f"no answer after {SECONDS} s")
     plain, output = _read(run.stdout)
     if run.returncode < 0:
-        crashed = script.verdict.verdict == "crashed"
-        return Confirmation(script, _confirmed(crashed), f"{plain}the process died of signal {-run.returncode}")
+        died = f"{plain}the process died of signal {-run.returncode}"
+        return Confirmation(script, _confirmed(outcome == "crashed"), died)
     if run.returncode and output.error is None:
-        fact = script.verdict.fact
         ended = isinstance(fact, Died) and fact.detail.endswith(f"exit status {run.returncode}")
         return Confirmation(script, _confirmed(ended), f"{plain}the process ended with the status {run.returncode}")
     ending = "" if output.error is None else output.error.text
@@ -105,12 +106,6 @@ def _answer(script: Script, output: Output) -> Answer:
     if script.printed.fails:  # if no single value shows the fact, it is enough that the assertion fails
         return _confirmed(failed and is_printed is not False)
     return _confirmed(is_printed is True)
-
-
-def _is_about_time(script: Script) -> bool:
-    """Return True if a finding is that the engine does not answer, or that its time grows too fast."""
-    fact = script.verdict.fact
-    return script.verdict.verdict == "hung" or (isinstance(fact, Measured) and fact.quantity == "time")
 
 
 def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a word for a truth value)

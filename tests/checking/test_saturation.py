@@ -83,9 +83,17 @@ FURTHER: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("name", FURTHER)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        pytest.param(name, dtype, marks=[pytest.mark.slow] * ((row + column) % 2))
+        for row, name in enumerate(FURTHER)
+        for column, dtype in enumerate((torch.bfloat16, torch.float16))
+    ],
+    ids=str,
+)
 def test_of_many_halves_none_is_called_wrong(name: str, dtype: Any) -> None:
+    """Each function is differentiated in one dtype, and in the other one where tests are slow."""
     report = check_gradients(FURTHER[name], spread(4.0, dtype), method="differences", raise_exception=False)
     assert report.outcome == "right"
 

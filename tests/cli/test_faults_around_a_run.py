@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -116,17 +117,22 @@ def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(termin
     assert finished.errors.splitlines()[-1].startswith("Error: engine 'right' cannot be started: ")
 
 
+READING_NAMES = (
+    ("grade", "unread:ADAPTER", *TWO, "--workers", "1"),
+    ("grade", "unread:ADAPTER", *TWO, "--workers", "1", "--in-process"),
+    ("doctor", "unread:ADAPTER"),
+    ("run", "-", "--engine", "unread:ADAPTER"),
+    ("replay", "operators/add", "--engine", "unread:ADAPTER"),
+    ("coverage", "unread:ADAPTER"),
+)
+
+
 @pytest.mark.usefixtures("no_workers")
-@pytest.mark.parametrize("error", ["ValueError", "SystemExit", "GeneratorExit"])
 @pytest.mark.parametrize(
-    "command",
+    ("command", "error"),
     [
-        ("grade", "unread:ADAPTER", *TWO, "--workers", "1"),
-        ("grade", "unread:ADAPTER", *TWO, "--workers", "1", "--in-process"),
-        ("doctor", "unread:ADAPTER"),
-        ("run", "-", "--engine", "unread:ADAPTER"),
-        ("replay", "operators/add", "--engine", "unread:ADAPTER"),
-        ("coverage", "unread:ADAPTER"),
+        *((command, "ValueError") for command in READING_NAMES),
+        *product(READING_NAMES[:2], ("SystemExit", "GeneratorExit")),  # all commands read names by the same lines
     ],
 )
 def test_a_library_whose_names_cannot_be_read_is_one_line(

@@ -1,4 +1,7 @@
-"""The programs of the committed reports, run where refgrad cannot be imported, fail and name the right value."""
+"""The programs of the committed reports, run where refgrad cannot be imported, fail and name the right value.
+
+The committed summary is here too, since it is made of the same reports and programs.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ import pytest
 
 from refgrad.facts import Entry
 from refgrad.native.adapter import find_adapter
+from refgrad.report import pages
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script
 from tests.report.committed import COMMITTED, committed_report, committed_scripts
+from tests.repository.sources import ROOT
 
 SAMPLE = 2
 """How many programs of an engine the loop runs; -m slow runs all of them."""
@@ -66,6 +71,13 @@ def test_every_assertion_names_what_is_right() -> None:
                 script.engine,
                 script.verdict.id,
             )
+
+
+@pytest.mark.whole
+def test_the_committed_summary_is_that_of_the_committed_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "read_report", lambda path: committed_report(path.stem))  # which others have read
+    page = (ROOT / "reports" / "README.md").read_text(encoding="utf-8")
+    assert page == pages.summary(pages.read_folder(ROOT / "reports")), "run `refgrad report`"
 
 
 def programs_of_python() -> list[Script]:

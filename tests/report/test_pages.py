@@ -10,12 +10,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from refgrad.grading.judging.verdict import OUTCOMES, Outcome
 from refgrad.report.document import ReportError, read_report
-from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder, summary, write_pages
+from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, write_pages
 from tests.report.example import verdict, write_example
-from tests.repository.sources import ROOT
 from tests.snapshots.placement import PlainText
-
-REPORTS = ROOT / "reports"
 
 
 @pytest.fixture
@@ -69,8 +66,3 @@ def test_what_is_inconclusive_is_counted_neither_as_passed_nor_as_failed(
 def test_pages_need_a_report(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="holds no report"):
         write_pages(tmp_path)
-
-
-@pytest.mark.whole
-def test_the_committed_summary_is_that_of_the_committed_results() -> None:
-    assert (REPORTS / "README.md").read_text(encoding="utf-8") == summary(read_folder(REPORTS)), "run `refgrad report`"

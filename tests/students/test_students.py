@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -17,8 +16,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pytest
+from click.testing import CliRunner
 
+from refgrad.cli import main
 from refgrad.grading.checks.families import all_checks
+from refgrad.report.document import read_report
+from tests.cli.conftest import grade_in_this_process
 
 FOLDER: Final = Path(__file__).parent
 ENGINES: Final = {path.stem: path for path in sorted((FOLDER / "engines").glob("*.py"))}
@@ -29,7 +32,7 @@ MAY_IMPORT: Final = frozenset({*sys.stdlib_module_names, "numpy"})
 STEP: Final = 1e-5
 """Distance of the points of a central difference from the point itself."""
 
-ORDINARY: Final = frozenset({"product_assigns", "unbroadcast_drops_axes", "right_functions"})
+ORDINARY: Final = frozenset({"unbroadcast_drops_axes", "right_functions"})
 """The engines that are graded by all checks at every merge; the others are under the marker ``slow``."""
 
 FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
@@ -105,15 +108,22 @@ def test_a_right_engine_fails_no_check_of_the_level_must(name: str, tmp_path: Pa
     status, findings, output = _grade(name, tmp_path)
     assert [found for found, level in findings if level == "MUST"] == [], output
     assert status == 0, output
+    report = read_report(tmp_path / "out" / f"{name}.json")
+    assert report.complete
+    assert [verdict.id for verdict in report.verdicts] == [check.id for check in all_checks()]
+    assert report.summary["must_failed"] == 0
+    assert f"of {sum(verdict.verdict != 'unsupported' for verdict in report.verdicts):,} checks that apply" in output
 
 
 def _grade(name: str, folder: Path) -> tuple[int, list[tuple[str, str]], str]:
     """Grade a copy of an engine as its author would; return the status, the findings in order, and what was printed."""
     shutil.copy(ENGINES[name], folder)
-    command = [sys.executable, "-m", "refgrad", "grade", f"./{name}.py", "--workers", "1"]
-    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=300)
-    findings = [(found["id"], found["level"]) for found in FINDING.finditer(done.stdout)]
-    return done.returncode, findings, done.stdout + done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        grade_in_this_process(patch)
+        result = CliRunner().invoke(main, ["grade", f"./{name}.py", "--workers", "1"])
+    findings = [(finding["id"], finding["level"]) for finding in FINDING.finditer(result.stdout)]
+    return result.exit_code, findings, result.stdout + result.stderr
 
 
 def _result(name: str, program: str, x: Any = None) -> Any:

@@ -112,7 +112,7 @@ def _known_call(node: ast.Call, name: str) -> ast.expr:
         case "get", [ast.Constant(value=key), default] if isinstance(node.func, ast.Attribute):
             if isinstance(table := node.func.value, ast.Dict):
                 entries = zip(table.keys, table.values, strict=True)
-                return next((value for each, value in entries if _is_constant(each, key)), default)
+                return next((value for each, value in entries if getattr(each, "value", each) == key), default)
         case "len", [ast.List(elts=parts)]:
             return ast.Constant(len(parts))
         case "list", [ast.Tuple(elts=parts)]:
@@ -122,10 +122,6 @@ def _known_call(node: ast.Call, name: str) -> ast.expr:
         case "tuple", [ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(count))])]:
             return ast.Tuple([ast.Constant(number) for number in range(count)], ast.Load())
     return node
-
-
-def _is_constant(node: ast.expr | None, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value == value
 
 
 def truth(test: ast.expr) -> bool | None:

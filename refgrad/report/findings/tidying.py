@@ -31,9 +31,18 @@ def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = Ma
 
     ``shapes`` are the known ones of variables outside of functions.
     """
+    program = _used(program)
     folded = [piece.changed(Folding().visit) for piece in program]
-    placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, len(setup))])
+    placed = _unrepeated([_decided(piece, shapes) for piece in inlined(folded, sum(each in program for each in setup))])
     return _laid_out(list(_imports_first(_needed(_renamed(_without_wrappers(_unnamed(placed)))))))
+
+
+def _used(program: Sequence[Piece]) -> list[Piece]:
+    """Return the program without functions whose names nothing mentions, directly or through other functions."""
+    used = [each for each in program if not isinstance(each.node, ast.FunctionDef)]
+    while more := [each for each in program if each not in used and mentions(used, getattr(each.node, "name", ""))]:
+        used += more
+    return [each for each in program if each in used]
 
 
 def _decided(piece: Piece, shapes: Shapes) -> Piece:
@@ -69,8 +78,7 @@ def _without_wrappers(program: Sequence[Piece]) -> list[Piece]:
     kept: list[Piece] = []
     for piece in program:
         new = piece.changed(Filling(names).visit) if names_in(piece.node) & names.keys() else piece
-        called = _called(new.node) if isinstance(new.node, ast.FunctionDef) else None
-        if isinstance(new.node, ast.FunctionDef) and called is not None:
+        if isinstance(new.node, ast.FunctionDef) and (called := _called(new.node)) is not None:
             names[new.node.name] = called
         else:
             kept.append(new)
@@ -114,8 +122,7 @@ class _Renaming(Filling):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (the name that `ast` calls)
         """Return a function by its new name."""
         self.generic_visit(node)
-        new = self.filled.get(node.name)
-        node.name = new.id if isinstance(new, ast.Name) else node.name
+        node.name = getattr(self.filled.get(node.name), "id", node.name)
         return node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -10,6 +11,16 @@ from tests.checking.functions.case import Case
 from tests.checking.functions.torch_inputs import constant, normal, positive
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
+
+
+@cache
+def with_compiler() -> Any:
+    """Return a compiled function: to import the compiler takes seconds, which only the test of it needs to spend."""
+    return torch.compile(lambda x: (x.sin() * x).sum(), backend="eager")
+
+
+def compiled(x: Any) -> Any:
+    return with_compiler()(x)
 
 
 class Rounded(torch.autograd.Function):  # type: ignore[misc]
@@ -219,7 +230,7 @@ CASES = (
     Case("one buffer", lambda x: OneBuffer.apply(x), normal((3,)), "gradients share memory"),  # noqa: PLW0108
     Case("sorted values", lambda x: torch.sort(x).values.cumsum(0), normal((5,))),
     Case("singular values", torch.linalg.svdvals, normal((3, 2))),
-    Case("compiled", torch.compile(lambda x: (x.sin() * x).sum(), backend="eager"), normal((3,))),
+    Case("compiled", compiled, normal((3,))),
     Case("written by its user", lambda x: x.mul_(2).exp(), normal((3,))),
     Case("hook that scales", hook_that_scales, normal((3,)), "a hook doubles the gradient"),
     Case("hook that looks", hook_that_looks, normal((3,))),

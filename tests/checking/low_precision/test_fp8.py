@@ -15,21 +15,25 @@ from tests.checking.opaque_kernels import KERNELS, drawn, opaque
 
 pytestmark = pytest.mark.engines
 
-OTHERS = ((torch.bfloat16, HIDDEN), (torch.float32, Choices()))
-"""Pairs whose members the ordinary tests combine with others."""
+PAIRS = (
+    (torch.bfloat16, Choices()),
+    (torch.float32, HIDDEN),
+    (torch.bfloat16, HIDDEN),
+    (torch.float32, Choices()),
+)
+"""Dtypes and choices: first those for kernels of e4m3fn, then those for e5m2, then those that are slow for both."""
 
 FORMATS = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "choices"),
+    ("name", "dtype", "choices"),
     [
-        (torch.bfloat16, Choices()),
-        (torch.float32, HIDDEN),
-        *(pytest.param(*other, marks=pytest.mark.slow) for other in OTHERS),
+        pytest.param(name, *pair, marks=() if pair is PAIRS[name.endswith("e5m2")] else pytest.mark.slow)
+        for name in EIGHT_BITS
+        for pair in PAIRS
     ],
 )
-@pytest.mark.parametrize("name", EIGHT_BITS)
 def test_right_kernels_pass(name: str, dtype: Any, choices: Choices) -> None:
     report = outcome(EIGHT_BITS[name], choices, dtype, 3, contexts=())
     assert report.outcome == "right", str(report)

@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ from refgrad.report.pages import write_pages
 from tests.report.committed import committed_report
 from tests.report.example import SILENT, VERDICTS, example_report, reading, write_example
 from tests.report.forked_programs import ForkedPrograms
+
+OF_A_CHAPTER = 5
+"""Failures of a chapter that are judged again and shown; `-m slow` shows all."""
 
 
 def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -152,13 +156,14 @@ def test_scripts_of_findings_that_are_gone_are_removed_and_nothing_else(tmp_path
 @pytest.mark.whole
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("most", [OF_A_CHAPTER, pytest.param(None, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("name", ["autograd", "mygrad", "micrograd"])
 def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgrad(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, most: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(name, reason=f"needs the extra refgrad[{name}]")
     with closing(SharedVerdicts(tmp_path / "verdicts")) as shared:
-        found = scripts(graded(name, shared))
+        found = scripts(graded(name, shared, most))
     for script in found:
         imported = {
             alias.name.partition(".")[0]
@@ -176,10 +181,11 @@ def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgr
     assert [script.verdict.id for script in odd if not any(confirm(script).answer == "confirmed" for _ in "123")] == []
 
 
-def graded(name: str, shared: SharedVerdicts) -> Report:
-    """Return a report on what an engine failed in the committed one, judged again; the rest is as it says there."""
+def graded(name: str, shared: SharedVerdicts, most: int | None) -> Report:
+    """Judge again the first failures of each chapter of the committed report; the rest is as it says there."""
     committed = committed_report(name).verdicts
-    failed = {verdict.id for verdict in committed if verdict.failed}
+    chapters = groupby((verdict for verdict in committed if verdict.failed), key=lambda verdict: verdict.chapter)
+    failed = {verdict.id for _, verdicts in chapters for verdict in islice(verdicts, most)}
     for verdict in committed:
         if verdict.id not in failed:
             shared.computed_once(verdict.id, partial(_given, verdict))
