@@ -14,6 +14,7 @@ from refgrad.native.adapter import FEATURES, AdapterError, FunctionalAdapter
 from refgrad.native.adapter.adapter import checked_adapter
 from refgrad.native.adapter.fields import STATEFUL_FEATURES
 from refgrad.native.engine import Engine, start
+from refgrad.native.languages import LANGUAGES
 from refgrad.native.runners.python_runner import REMEMBERED
 from refgrad.scenario.constants import FLOATING
 from tests.native.tiny_engine import tiny_adapter
@@ -88,7 +89,7 @@ from tests.native.tiny_engine import tiny_adapter
         ({"dtypes": ("float8",)}, f"adapter 'tiny': dtypes: 'float8' is not among {sorted(FLOATING)}"),
         (
             {"language": "none"},
-            "adapter 'tiny': language: 'none' is not among ['python', 'javascript', 'cpp', 'java', 'r']",
+            f"adapter 'tiny': language: 'none' is not among {[each for each in LANGUAGES if each != 'none']}",
         ),
         ({"inventory": "mine"}, "adapter 'tiny': inventory: 'mine' is not of the form module:function"),
     ],

@@ -134,7 +134,8 @@ def test_the_default_of_value_is_that_of_the_language() -> None:
         ).value
         for language in WITH_RUNNERS
     }
-    assert values == {"python": "np.asarray({x})", "javascript": "{x}", "cpp": "{x}", "java": "{x}", "r": "{x}"}
+    assert values.pop("python") == "np.asarray({x})"
+    assert set(values.values()) == {"{x}"}
 
 
 def test_a_package_that_is_not_installed_has_no_version() -> None:
