@@ -1,4 +1,4 @@
-"""Scenarios: steps, constants and attributes, and their text."""
+"""Scenarios: steps, constants and attributes, and their text and JSON forms."""
 
 from refgrad.scenario.attributes import AttributeValue, Slice
 from refgrad.scenario.constants import Constant

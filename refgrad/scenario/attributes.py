@@ -59,7 +59,24 @@ def check_value(value: object, depth: int = 0) -> None:
 
 def write_value(value: AttributeValue) -> str:
     """Return the text of an attribute value."""
-    return _SPELLINGS[type(value)](value)
+    return _SPELLINGS[type(value)].to_text(value)
+
+
+def encode_value(value: AttributeValue) -> Any:
+    """Return the JSON form: null, true, 3, "s", [1, 2], {"float": "0x1.8p+0"}, {"slice": [1, 5, null]}."""
+    return _SPELLINGS[type(value)].to_json(value)
+
+
+def decode_value(encoded: Any) -> AttributeValue:
+    """Read the JSON form that `encode_value` returns, which must satisfy the schema."""
+    if isinstance(encoded, list):
+        return tuple(decode_value(item) for item in encoded)
+    if isinstance(encoded, dict):
+        return tokens.read_float(encoded["float"]) if "float" in encoded else Slice(*encoded["slice"])
+    if isinstance(encoded, float):  # JSON Schema accepts 2.0 as an integer
+        raise ScenarioError(f'a float is written {{"float": "{tokens.write_float(encoded)}"}}, not {quoted(encoded)}')
+    value: AttributeValue = encoded
+    return value
 
 
 def read_value(cursor: tokens.Cursor, depth: int = 0) -> AttributeValue:
@@ -117,18 +134,29 @@ def _read_string(word: str) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """The text and JSON forms of values of one type."""
+
+    to_text: Callable[[Any], str]
+    to_json: Callable[[Any], Any]
+
+
 def _write_tuple(values: tuple[AttributeValue, ...]) -> str:
     comma = "," if len(values) == 1 else ""
     return f"({', '.join(map(write_value, values))}{comma})"
 
 
-_SPELLINGS: Final[Mapping[type, Callable[[Any], str]]] = MappingProxyType({
-    NoneType: lambda _: "none",
-    bool: tokens.write_boolean,
-    int: str,
-    float: tokens.write_float,
-    str: json.dumps,
-    Slice: Slice.to_text,
-    tuple: _write_tuple,
+def _same(value: object) -> object:
+    return value
+
+
+_SPELLINGS: Final[Mapping[type, _Spelling]] = MappingProxyType({
+    NoneType: _Spelling(lambda _: "none", _same),
+    bool: _Spelling(tokens.write_boolean, _same),
+    int: _Spelling(str, _same),
+    float: _Spelling(tokens.write_float, lambda number: {"float": tokens.write_float(number)}),
+    str: _Spelling(json.dumps, _same),
+    Slice: _Spelling(Slice.to_text, lambda part: {"slice": [part.start, part.stop, part.step]}),
+    tuple: _Spelling(_write_tuple, lambda values: [encode_value(item) for item in values]),
 })
-"""Functions that write values, by their type."""

@@ -1,4 +1,7 @@
-"""Codecs: how one field of a step is validated, read from a line and written to it, and renamed."""
+"""Codecs: how one field of a step is validated, read from a line and written to it, converted to JSON, and renamed.
+
+`specs/schema/scenario.schema.json` describes the JSON of every field.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,15 @@ from typing import Any, Final, TypeAlias
 
 from refgrad.errors import suggestion
 from refgrad.operators import Operator
-from refgrad.scenario.attributes import AttributeValue, Slice, check_value, read_value, write_value
+from refgrad.scenario.attributes import (
+    AttributeValue,
+    Slice,
+    check_value,
+    decode_value,
+    encode_value,
+    read_value,
+    write_value,
+)
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.errors import ScenarioError, alternatives, check_type, quoted
 from refgrad.scenario.tokens import Cursor, checked_identifier, read_float, write_float
@@ -89,7 +100,7 @@ def no_rule(_scope: Scope, _value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """The codec of one kind of field. Its text represents all of a value."""
+    """The codec of one kind of field. Its text and its JSON each represent all of a value."""
 
     read: Callable[[Cursor], Any]
     """Read the text of a value."""
@@ -99,6 +110,10 @@ class Codec:
     """Types that a value may have; empty where ``kept`` rejects values of other types."""
     kept: Callable[[Any], Any] = lambda value: value
     """Return the value that a step stores, or raise ScenarioError."""
+    encode: Callable[[Any], Any] = lambda value: value
+    """Return the JSON form of a value."""
+    decode: Callable[[Any], Any] = lambda value: value
+    """Read a JSON form that satisfies the schema."""
     uses: Callable[[Any], tuple[str, ...]] = no_names
     """Return the names of the tensors that a value refers to."""
     renamed: Callable[[Any, Names], Any] = lambda value, _names: value
@@ -109,6 +124,10 @@ class Codec:
     """Add the name that a value defines."""
     absent: Any = None
     """Value of a part of the line that is left out."""
+    required: bool = True
+    """True if the JSON form has the member even for the value ``absent``; otherwise it omits the member then."""
+    spread: bool = False
+    """True if the members of an encoded value are members of the step itself."""
 
 
 def or_none(codec: Codec) -> Codec:
@@ -121,6 +140,8 @@ def or_none(codec: Codec) -> Codec:
         codec,
         types=(*codec.types, NoneType) if codec.types else (),
         kept=unless_none(codec.kept),
+        encode=unless_none(codec.encode),
+        decode=unless_none(codec.decode),
         uses=unless_none(codec.uses, ()),
         renamed=unless_none(codec.renamed),
         check=lambda scope, value: None if value is None else codec.check(scope, value),
@@ -160,13 +181,25 @@ NEW_HOOK: Final = replace(NAME, define=Scope.define_hook)
 
 FLAG: Final = Codec(read=lambda _: True, write=lambda _: "", types=(bool,), absent=False)
 """Codec of a part of the line that consists of words only: True if it is present."""
+TRUE_FLAG: Final = replace(FLAG, required=False)
+"""Codec of a flag that the JSON form has only if it is True."""
 
-CONSTANT: Final = Codec(read=Constant.from_text, write=Constant.to_text, types=(Constant,))
+CONSTANT: Final = Codec(
+    read=Constant.from_text,
+    write=Constant.to_text,
+    types=(Constant,),
+    encode=Constant.to_json,
+    decode=Constant.from_json,
+)
+SPREAD_CONSTANT: Final = replace(CONSTANT, spread=True)
+"""Codec of a constant whose dtype, shape and values are members of the step itself."""
 FACTOR: Final = Codec(
     read=lambda cursor: read_float(cursor.take("a factor")),
     write=write_float,
     types=(float,),
     kept=_finite,
+    encode=write_float,
+    decode=read_float,
 )
 
 
@@ -193,6 +226,8 @@ ARGUMENTS: Final = Codec(
     write=" ".join,
     types=(tuple,),
     kept=_identifiers,
+    encode=list,
+    decode=tuple,
     uses=lambda arguments: arguments,
     renamed=lambda arguments, names: tuple(names.get(name, name) for name in arguments),
 )
@@ -224,6 +259,8 @@ ATTRIBUTES: Final = Codec(
     write=lambda attributes: " ".join(f"{name}={write_value(value)}" for name, value in attributes),
     types=(tuple,),
     kept=_sorted,
+    encode=lambda attributes: {name: encode_value(value) for name, value in attributes},
+    decode=lambda members: tuple((name, decode_value(value)) for name, value in members.items()),
 )
 
 
@@ -262,6 +299,8 @@ TANGENTS: Final = Codec(
     read=_read_tangents,
     write=lambda tangents: " ".join(f"{leaf} {tangent.to_text()}" for leaf, tangent in tangents),
     kept=_tangents,
+    encode=lambda tangents: [{"leaf": leaf, "tangent": tangent.to_json()} for leaf, tangent in tangents],
+    decode=lambda rows: tuple((row["leaf"], Constant.from_json(row["tangent"])) for row in rows),
     uses=lambda tangents: tuple(leaf for leaf, _ in tangents),
     renamed=lambda tangents, names: tuple((names.get(leaf, leaf), tangent) for leaf, tangent in tangents),
     check=_check_tangents,
@@ -277,5 +316,11 @@ def _index(index: Any) -> Any:
     return index
 
 
-INDEX: Final = Codec(read=read_value, write=write_value, kept=_index)
+INDEX: Final = Codec(
+    read=read_value,
+    write=write_value,
+    kept=_index,
+    encode=encode_value,
+    decode=decode_value,
+)
 """Codec of a tuple with an integer or a slice of positive step for each of the first axes, or of None."""

@@ -131,6 +131,15 @@ class Constant:
         cursor.expect("{")
         return cls.from_words(dtype, shape, cursor.take_until("}"))
 
+    def to_json(self) -> dict[str, Any]:
+        """Return dtype, shape, and the values as in the text form."""
+        return {"dtype": self.dtype, "shape": list(self.shape), "values": self.words()}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Constant:
+        """Read the members that `to_json` returns."""
+        return cls.from_words(fields["dtype"], tuple(fields["shape"]), fields["values"])
+
 
 def _element_type(dtype: str) -> ElementType:
     element = ELEMENT_TYPES.get(dtype)

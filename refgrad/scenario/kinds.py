@@ -27,7 +27,7 @@ Mode: TypeAlias = Literal["no_grad", "enable_grad"]
 class Leaf(Step):
     """Create a tensor of these values: `x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad`."""
 
-    form = Form.of("NAME = leaf VALUE [requires_grad]", value=codecs.CONSTANT)
+    form = Form.of("NAME = leaf VALUE [requires_grad]", value=codecs.SPREAD_CONSTANT)
 
     name: str
     value: Constant
@@ -172,7 +172,7 @@ class Read(Step):
 class ZeroGrad(Step):
     """Remove the accumulated gradient of a leaf: `zero grad x`; or set it to zeros, if any: `zero grad x to zeros`."""
 
-    form = Form.of("zero grad NAME [to zeros]", name=codecs.TENSOR)
+    form = Form.of("zero grad NAME [to zeros]", name=codecs.TENSOR, to_zeros=codecs.TRUE_FLAG)
 
     name: str
     to_zeros: bool = False
@@ -340,6 +340,13 @@ def _check_arguments(operator: Operator, count: int) -> None:
         )
 
 
-ASSIGNMENTS: Final[Mapping[str, type[Step]]] = {step.form.keyword: step for step in STEPS if step.form.target}
-ACTIONS: Final[Mapping[str, type[Step]]] = {step.form.keyword: step for step in STEPS if not step.form.target}
-"""Kinds of step that make a tensor, and all others, by the keyword of their line."""
+class Vocabulary:
+    """Kinds of step by the tag of their JSON form and by the keyword of their line."""
+
+    def __init__(self, steps: tuple[type[Step], ...]) -> None:
+        self.by_tag = {step.form.tag: step for step in steps}
+        self.assignments = {step.form.keyword: step for step in steps if step.form.target}
+        self.actions = {step.form.keyword: step for step in steps if not step.form.target}
+
+
+VOCABULARY: Final = Vocabulary(STEPS)

@@ -1,19 +1,27 @@
-"""The scenario: a list of steps that is valid once constructed, and its text, with one line for each step."""
+"""The scenario: a list of steps that is valid once constructed, its text, with one line for each step, and its JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
-from refgrad.errors import suggestion
+from refgrad.documents import first_problem, message_of, validator_of
+from refgrad.errors import LONGEST_QUOTE, shortened, suggestion
 from refgrad.operators import Operator, operator_table
+from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.codecs import Scope
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.kinds import ACTIONS, ASSIGNMENTS, Apply, Backward, Definition, Grad, Jvp, Leaf
+from refgrad.scenario.kinds import VOCABULARY, Apply, Backward, Definition, Grad, Jvp, Leaf
 from refgrad.scenario.step import Step
 from refgrad.scenario.tokens import Cursor, tokenize
+
+SCHEMA_NAME: Final = "refgrad/scenario/1"
+"""Member "schema" of the JSON form, which ``specs/schema/scenario.schema.json`` describes."""
+
+_MAXIMUM_NESTING: Final = MAXIMUM_DEPTH + 7
+"""Levels of the JSON form: document, steps, step, attributes; the tuples; a slice as object, array and numbers."""
 
 
 def read_steps(text: str) -> list[tuple[int, Step]]:
@@ -35,11 +43,11 @@ def read_steps(text: str) -> list[tuple[int, Step]]:
 def _read_step(tokens: list[str]) -> Step:
     cursor = Cursor(tokens)
     if cursor.peek(1) == "=":
-        kind: type[Step] = ASSIGNMENTS.get(cursor.peek(2), Apply)
-    elif cursor.peek() in ACTIONS:
-        kind = ACTIONS[cursor.peek()]
+        kind: type[Step] = VOCABULARY.assignments.get(cursor.peek(2), Apply)
+    elif cursor.peek() in VOCABULARY.actions:
+        kind = VOCABULARY.actions[cursor.peek()]
     else:
-        hint = suggestion(cursor.peek(), ACTIONS) or "; write NAME = ... to make a tensor"
+        hint = suggestion(cursor.peek(), VOCABULARY.actions) or "; write NAME = ... to make a tensor"
         raise ScenarioError(f"unknown step {quoted(cursor.peek())}{hint}")
     step = kind.from_text(cursor)
     cursor.finish()
@@ -107,6 +115,15 @@ class Scenario:
         """First 16 hex digits of the sha256 of the text."""
         return sha256(self.text.encode()).hexdigest()[:16]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form, as specified in specs/schema/scenario.schema.json. Numbers are strings."""
+        return {"schema": SCHEMA_NAME, "steps": [{"step": step.form.tag, **step.to_json()} for step in self.steps]}
+
+    @classmethod
+    def from_json(cls, document: object, table: Mapping[str, Operator] | None = None) -> Scenario:
+        """Return the scenario of a JSON form. Raises ScenarioError naming the step."""
+        return cls(tuple(_decoded_steps(document)), table)
+
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         """Leaves, in order."""
@@ -144,6 +161,52 @@ class Scenario:
     def operators(self) -> frozenset[str]:
         """Names of the operators that are applied."""
         return frozenset(step.operator for step in self.steps if isinstance(step, Apply))
+
+
+def _decoded_steps(document: Any) -> Iterator[Step]:
+    """Yield the steps of a JSON form. Raises ScenarioError naming the step, counted from 1."""
+    _check_document(document)
+    for number, members in enumerate(document["steps"], start=1):
+        try:
+            yield _kind_of_step(members).from_json(members)
+        except ScenarioError as error:
+            raise ScenarioError(error.rule, step=number) from None
+
+
+def _check_document(document: object) -> None:
+    """Raise ScenarioError if a document is not that of a scenario. Steps are not checked."""
+    _check_nesting(document)
+    if not isinstance(document, dict) or set(document) != {"schema", "steps"}:
+        raise ScenarioError("a scenario in JSON is an object with the members 'schema' and 'steps'")
+    if document["schema"] != SCHEMA_NAME:
+        raise ScenarioError(f"the member 'schema' must be {SCHEMA_NAME!r}")
+    if not isinstance(document["steps"], list):
+        raise ScenarioError("the member 'steps' must be an array")
+
+
+def _check_nesting(document: object) -> None:
+    level = [document]
+    for _ in range(_MAXIMUM_NESTING):
+        arrays = [item for item in level if isinstance(item, list | tuple)]
+        objects = [item for item in level if isinstance(item, dict)]
+        level = [inner for item in arrays for inner in item]
+        level += [inner for item in objects for inner in item.values()]
+    if level:
+        raise ScenarioError("the document is nested too deep")
+
+
+def _kind_of_step(members: object) -> type[Step]:
+    """Return the kind of a step in JSON. Raises ScenarioError if its members do not satisfy the schema of that kind."""
+    tag = members.get("step") if isinstance(members, dict) else None
+    if not isinstance(tag, str):
+        raise ScenarioError("a step in JSON is an object whose member 'step' is a string")
+    if tag not in VOCABULARY.by_tag:
+        raise ScenarioError(f"unknown step {quoted(tag)}{suggestion(tag, VOCABULARY.by_tag)}")
+    error = first_problem(validator_of(f"scenario#{tag}"), members)
+    if error is not None:
+        location = "".join(f"{shortened(str(part))}: " for part in error.instance_path)
+        raise ScenarioError(f"{location}{shortened(message_of(error), 2 * LONGEST_QUOTE)}")
+    return VOCABULARY.by_tag[tag]
 
 
 def parse(text: str, table: Mapping[str, Operator] | None = None) -> Scenario:

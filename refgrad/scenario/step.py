@@ -1,4 +1,4 @@
-"""The step, one action of a scenario, and its form: one line that defines the text of its kind.
+"""The step, one action of a scenario, and its form: one line that defines the text and the JSON of its kind.
 
     backward OUTPUT [seed SEED] [retain_graph]
     NAME = leaf VALUE [requires_grad]
@@ -9,7 +9,8 @@ it is left out, its field has the value ``absent`` of the codec, and the line ha
 brackets without capitals is a flag, named by its words: [by error] is the flag ``by_error``. The field before `=` is
 the name of the tensor that the step creates.
 
-The first words of a form are its tag: "zero_grad" for `zero grad NAME [to zeros]`.
+In JSON the fields are members in the order of the form. The member "step" comes before them. It consists of the first
+words of the form: "zero_grad" for `zero grad NAME [to zeros]`.
 """
 
 from __future__ import annotations
@@ -128,9 +129,29 @@ class Form:
             values |= part.read(cursor)
         return values
 
+    def encode(self, step: object) -> dict[str, Any]:
+        """Return the members of a step."""
+        members: dict[str, Any] = {}
+        for field, codec in self.fields.items():
+            value = getattr(step, field)
+            if codec.required or value is not codec.absent:
+                encoded = codec.encode(value)
+                members |= encoded if codec.spread else {field: encoded}
+        return members
+
+    def decode(self, members: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields for the members that `encode` returns, which must satisfy the schema."""
+        values: dict[str, Any] = {}
+        for field, codec in self.fields.items():
+            if codec.spread:
+                values[field] = codec.decode(members)
+            else:
+                values[field] = codec.decode(members[field]) if field in members else codec.absent
+        return values
+
 
 class Step:
-    """One action of a scenario: a frozen dataclass that validates its fields, with a text form.
+    """One action of a scenario: a frozen dataclass that validates its fields, with a text and a JSON form.
 
     A kind of step is a subclass listed in `refgrad.scenario.kinds.STEPS`, whose ``form`` defines the text of its
     fields. A subclass overrides :meth:`check` if it is valid only under further conditions than the names that it uses,
@@ -183,6 +204,15 @@ class Step:
     def from_text(cls, cursor: Cursor) -> Self:
         """Read the whole line that `to_text` returns."""
         return cls(**cls.form.read(cursor))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the members of the JSON form except "step"."""
+        return self.form.encode(self)
+
+    @classmethod
+    def from_json(cls, members: Mapping[str, Any]) -> Self:
+        """Return the step for the members that `to_json` returns, which must satisfy the schema."""
+        return cls(**cls.form.decode(members))
 
 
 class StatefulStep(Step):

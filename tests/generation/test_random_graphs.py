@@ -71,9 +71,10 @@ def test_a_drawn_scenario_satisfies_its_profile(name: str) -> None:
 
 
 @given(SEEDS)
-def test_a_scenario_survives_its_text(seed: int) -> None:
+def test_a_scenario_survives_its_text_and_its_json(seed: int) -> None:
     scenario = random_scenario(seed)
     assert parse(scenario.text) == scenario
+    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 def test_a_seed_makes_the_same_scenario_every_time() -> None:

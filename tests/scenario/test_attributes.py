@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from refgrad.scenario import Apply, AttributeValue, ScenarioError, Slice, parse
-from refgrad.scenario.attributes import MAXIMUM_DEPTH
+from refgrad.scenario import Apply, AttributeValue, Scenario, ScenarioError, Slice, parse
+from refgrad.scenario.attributes import MAXIMUM_DEPTH, encode_value
 from tests.effort import each
 
 
@@ -17,28 +17,29 @@ def nested(depth: int) -> AttributeValue:
 
 
 @each(
-    ("value", "text"),
+    ("value", "text", "encoded"),
     [
-        (None, "none"),
-        (True, "true"),
-        (-3, "-3"),
-        (1.5, "0x1.8p+0"),
-        (-0.0, "-0x0p+0"),
-        (math.inf, "inf"),
-        ('a "b" # c', '"a \\"b\\" # c"'),
-        ((), "()"),
-        ((0,), "(0,)"),
-        (((0, 0), (1, 2)), "((0, 0), (1, 2))"),
-        (Slice(), ":"),
-        (Slice(1, 5, 2), "1:5:2"),
-        (Slice(None, -1), ":-1"),
-        ((Slice(step=-1), 3), "(::-1, 3)"),
+        (None, "none", None),
+        (True, "true", True),
+        (-3, "-3", -3),
+        (1.5, "0x1.8p+0", {"float": "0x1.8p+0"}),
+        (-0.0, "-0x0p+0", {"float": "-0x0p+0"}),
+        (math.inf, "inf", {"float": "inf"}),
+        ('a "b" # c', '"a \\"b\\" # c"', 'a "b" # c'),
+        ((), "()", []),
+        ((0,), "(0,)", [0]),
+        (((0, 0), (1, 2)), "((0, 0), (1, 2))", [[0, 0], [1, 2]]),
+        (Slice(), ":", {"slice": [None, None, None]}),
+        (Slice(1, 5, 2), "1:5:2", {"slice": [1, 5, 2]}),
+        (Slice(None, -1), ":-1", {"slice": [None, -1, None]}),
+        ((Slice(step=-1), 3), "(::-1, 3)", [{"slice": [None, None, -1]}, 3]),
     ],
 )
-def test_a_value_has_one_text(value: AttributeValue, text: str) -> None:
+def test_a_value_has_one_text_and_one_json_form(value: AttributeValue, text: str, encoded: object) -> None:
     step = Apply("y", "index", ("x",), (("index", value),))
     line = f"y = index x index={text}"
     assert step.to_text() == line
+    assert encode_value(value) == encoded
     assert parse(f"x = leaf float64[] {{0}}\n{line}").applications == (step,)
 
 
@@ -76,7 +77,8 @@ def test_attributes_may_be_given_in_any_order() -> None:
     assert Apply("s", "sum", ("x",), pairs).to_text() == "s = sum x axis=0 keepdims=true"
 
 
-def test_a_slice_goes_to_python() -> None:
+def test_a_slice_goes_to_python_and_back() -> None:
+    assert Slice.of(slice(1, None, -2)) == Slice(1, None, -2)
     assert Slice(1, None, -2).to_native() == slice(1, None, -2)
 
 
@@ -99,6 +101,14 @@ def test_other_values_are_refused(value: AttributeValue, rule: str) -> None:
 def test_the_deepest_tuple_is_written_and_read() -> None:
     step = Apply("y", "index", ("x",), (("index", nested(MAXIMUM_DEPTH)),))
     assert parse(f"x = leaf float64[] {{0}}\n{step.to_text()}").applications == (step,)
+
+
+def test_the_deepest_value_is_read_from_json() -> None:
+    value: AttributeValue = Slice(1, 2)
+    for _ in range(MAXIMUM_DEPTH):
+        value = (value,)
+    scenario = Scenario((parse("x = leaf float64[] {0}").steps[0], Apply("y", "index", ("x",), (("index", value),))))
+    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 def test_a_slice_of_step_zero_is_refused() -> None:

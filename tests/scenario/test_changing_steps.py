@@ -2,7 +2,7 @@
 
 import pytest
 
-from refgrad.scenario import Hook, ScenarioError, Write, parse
+from refgrad.scenario import Hook, Scenario, ScenarioError, Write, ZeroGrad, parse
 from tests.effort import each
 
 LEAVES = "x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\nc = leaf float64[2] {0x1p+0 0x1p+1}\n"
@@ -32,18 +32,21 @@ HOOKED = f"{LEAVES}hook h on x observe\n"
 def test_a_step_is_written_as_it_is_read(line: str) -> None:
     scenario = parse(f"{LEAVES}{line}\n")
     assert scenario.text.splitlines()[2:] == [line]
+    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 def test_regions_are_written_as_they_are_read() -> None:
     lines = ["enter no_grad", "enter enable_grad", "leave by error", "leave"]
     scenario = parse("\n".join(lines))
     assert scenario.text.splitlines() == lines
+    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 def test_what_a_hook_saw_can_be_read_before_and_after_it_is_taken_away() -> None:
     lines = ["read hook h", "unhook h", "unhook h", "read hook h"]
     scenario = parse(HOOKED + "\n".join(lines))
     assert scenario.text.splitlines()[3:] == lines
+    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 @each(
@@ -75,6 +78,11 @@ def test_what_makes_no_sense_is_refused(text: str, problem: str) -> None:
 
 def test_a_tensor_that_came_to_require_grad_has_gradients_that_can_be_recorded() -> None:
     assert parse(f"{LEAVES}require grad c\nh = grad c c seed float64[2] {{0x1p+0 0x1p+0}}\n").gradients
+
+
+def test_zeroing_without_zeros_is_written_in_json_as_it_always_was() -> None:
+    assert ZeroGrad("x").to_json() == {"name": "x"}
+    assert ZeroGrad("x", to_zeros=True).to_json() == {"name": "x", "to_zeros": True}
 
 
 def test_steps_of_wrong_parts_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""The form language: one line says how steps are written and read."""
+"""The form language: one line says how steps are written, read and put into JSON."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from refgrad.scenario import ScenarioError
-from refgrad.scenario.codecs import FACTOR, HOOK, TENSOR, or_none
+from refgrad.scenario.codecs import FACTOR, HOOK, TENSOR, TRUE_FLAG, or_none
 from refgrad.scenario.step import Form
 from refgrad.scenario.tokens import Cursor, tokenize
 
@@ -15,6 +15,7 @@ PUSH = Form.of(
     here=TENSOR,
     factor=or_none(FACTOR),
     there=or_none(TENSOR),
+    twice=TRUE_FLAG,
 )
 LEFT_OUT = {"name": "y", "here": "x", "factor": None, "there": None, "for_ever": False, "twice": False}
 
@@ -67,6 +68,13 @@ def test_a_line_of_another_form_is_refused(line: str, rule: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         read(PUSH, line)
     assert str(caught.value) == rule
+
+
+def test_json_has_every_member_but_those_that_may_be_omitted() -> None:
+    absent = {"name": "y", "here": "x", "factor": None, "there": None, "for_ever": False}
+    given = {"name": "y", "here": "x", "factor": "0x1p+1", "there": "z", "for_ever": True, "twice": True}
+    for members in (absent, given):
+        assert PUSH.encode(SimpleNamespace(**PUSH.decode(members))) == members
 
 
 def test_a_field_needs_a_codec() -> None:

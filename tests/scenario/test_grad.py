@@ -2,7 +2,7 @@
 
 import pytest
 
-from refgrad.scenario import Constant, Grad, ScenarioError, parse
+from refgrad.scenario import Constant, Grad, Scenario, ScenarioError, parse
 
 LEAVES = "x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\nc = leaf float64[2] {0x1p+0 0x1p+1}\n"
 
@@ -11,6 +11,7 @@ def test_a_recorded_gradient_is_written_as_it_is_read() -> None:
     line = "h = grad x x seed float64[2] {0x1p+0 -0x1p+0}"
     scenario = parse(f"{LEAVES}{line}\ng = grad h x\n")
     assert scenario.text.splitlines()[2:] == [line, "g = grad h x"]
+    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 def test_a_recorded_gradient_defines_a_name_that_later_steps_may_use() -> None:

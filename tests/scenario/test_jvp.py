@@ -18,6 +18,7 @@ LINE = "t = jvp y x float64[2] {0x1p+0 -0x1p+0} z float32[] {0x1p+1}"
 def test_a_directional_derivative_is_written_as_it_is_read() -> None:
     scenario = parse(f"{LEAVES}{LINE}\nread value t\n")
     assert scenario.text.splitlines()[4:] == [LINE, "read value t"]
+    assert Scenario.from_json(scenario.to_json()) == scenario
 
 
 def test_a_directional_derivative_defines_a_name_that_later_steps_may_use() -> None:

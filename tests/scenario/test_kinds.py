@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import pytest
 
+from refgrad.documents import schema_of
 from refgrad.operators import operator_table
-from refgrad.scenario import ScenarioError, Step, parse
+from refgrad.scenario import Scenario, ScenarioError, Step, parse
 from refgrad.scenario import scenario as text
 from refgrad.scenario.codecs import TENSOR, Scope, or_none
-from refgrad.scenario.kinds import ACTIONS, STEPS, Definition
+from refgrad.scenario.kinds import STEPS, Definition, Vocabulary
 from refgrad.scenario.step import Form
 from tests.effort import each
 
@@ -51,11 +52,13 @@ class Forget(Step):
         scope.names.remove(self.name)
 
 
-def test_a_class_with_an_entry_in_the_table_makes_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "ACTIONS", {**ACTIONS, "forget": Forget})
+def test_a_class_with_an_entry_in_the_table_and_one_in_the_schema_makes_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "VOCABULARY", Vocabulary((*STEPS, Forget)))
+    monkeypatch.setitem(schema_of("scenario")["$defs"], "forget", {"required": ["step", "name", "other"]})
     scenario = parse("x = leaf float64[] {1}\nforget x\nx = leaf float64[] {2}\ny = exp x\nforget y for x\n")
     assert scenario.steps[1] == Forget("x")
     assert scenario.steps[4] == Forget("y", "x")
+    assert Scenario.from_json(scenario.to_json()) == scenario
     assert scenario.text.splitlines()[1::3] == ["forget x", "forget y for x"]
     with pytest.raises(ScenarioError, match="line 3: 'x' is not defined by an earlier step"):
         parse("x = leaf float64[] {1}\nforget x\nbackward x")

@@ -1,4 +1,4 @@
-"""The schema of the corpus's scenarios describes every kind of step; `test_json_form` holds scenarios against it."""
+"""The schema describes what the code accepts; `test_round_trips` holds every scenario against it."""
 
 from typing import get_args
 
@@ -24,11 +24,13 @@ def test_the_schema_has_every_kind_of_step() -> None:
 
 
 @each("kind", STEPS)
-def test_a_step_has_its_fields_as_members(kind: type[Step]) -> None:
+def test_a_step_has_the_members_that_its_codecs_write(kind: type[Step]) -> None:
     schema, constant = DEFINITIONS[kind.form.tag], list(DEFINITIONS["constant"]["properties"])
-    fields = [name for field in kind.form.fields for name in (constant if field == "value" else [field])]
-    assert list(schema["properties"]) == ["step", *fields]
-    assert schema["required"] == ["step", *(name for name in fields if name != "to_zeros")]
+    pairs = [
+        (name, codec) for field, codec in kind.form.fields.items() for name in (constant if codec.spread else [field])
+    ]
+    assert list(schema["properties"]) == ["step", *(name for name, _ in pairs)]
+    assert schema["required"] == ["step", *(name for name, codec in pairs if codec.required)]
     assert schema["properties"]["step"] == {"const": kind.form.tag}
     assert schema["additionalProperties"] is False
 
@@ -58,5 +60,5 @@ def test_the_schema_is_one_of_json_schema() -> None:
         {"schema": "refgrad/scenario/1", "steps": [{"step": "zero_grad", "name": "x", "other": 1}]},
     ],
 )
-def test_the_schema_refuses_what_is_no_scenario(document: object) -> None:
+def test_the_schema_refuses_what_the_code_refuses(document: object) -> None:
     assert not VALIDATOR.is_valid(document)

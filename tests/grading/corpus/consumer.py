@@ -12,14 +12,14 @@ from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Observation
 from refgrad.scenario import Scenario
-from tests.grading.corpus import json_form
+from refgrad.scenario.scenario import SCHEMA_NAME
 
 Entry = Mapping[str, Any]
 
 
 def scenario_of(entry: Entry) -> Scenario:
     """Return the scenario of an entry."""
-    return json_form.scenario_of(entry["steps"])
+    return Scenario.from_json({"schema": SCHEMA_NAME, "steps": entry["steps"]})
 
 
 def is_held_to(entry: Entry, adapter: AnyAdapter) -> bool:

@@ -37,7 +37,6 @@ from refgrad.oracles.certified.certified import HIGHEST_BITS
 from refgrad.oracles.judgement import has_choices
 from refgrad.scenario import Scenario
 from tests.grading.corpus.acceptance import accepted
-from tests.grading.corpus.json_form import steps_of
 
 Entry = dict[str, Any]
 Row = dict[str, Any]
@@ -73,7 +72,7 @@ def entries_of(check: str, scenario: Scenario, *, every_policy: bool = True) -> 
             "check": check,
             "needs": sorted(_needs(scenario, lowered)),
             **({"policy": policies} if policies else {}),
-            "steps": steps_of(scenario),
+            "steps": scenario.to_json()["steps"],
             **_that_may_fail(scenario, lowered),
             "due": list(_expected_rows(scenario, lowered)),
         })
