@@ -19,14 +19,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4682, "report": 2497, "facts": 755, "checking": 4877, "generation": 3265, "native": 3696,
-    "operators": 2479, "engine": 2342, "oracles": 2294, "scenario": 1302, "cli": 1220, "pytest_plugin": 1005,
-    "lifecycle": 821, "adapters": 372, "interpreter": 336, ".": 418,
+    "grading": 4623, "report": 2492, "facts": 755, "checking": 4853, "generation": 3263, "native": 3686,
+    "operators": 2469, "engine": 2338, "oracles": 2217, "scenario": 1299, "cli": 1220, "pytest_plugin": 1005,
+    "lifecycle": 821, "adapters": 372, "interpreter": 335, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
 MODULES = 271
-CHOSEN_NUMBERS = 254
+CHOSEN_NUMBERS = 253
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 

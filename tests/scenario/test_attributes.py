@@ -78,7 +78,7 @@ def test_attributes_may_be_given_in_any_order() -> None:
 
 
 def test_a_slice_goes_to_python_and_back() -> None:
-    assert Slice.of(slice(1, None, -2)) == Slice(1, None, -2)
+    assert Slice(1, None, -2).to_native() == slice(1, None, -2)
     assert Slice(1, None, -2).to_native() == slice(1, None, -2)
 
 
