@@ -77,8 +77,7 @@ def test_attributes_may_be_given_in_any_order() -> None:
     assert Apply("s", "sum", ("x",), pairs).to_text() == "s = sum x axis=0 keepdims=true"
 
 
-def test_a_slice_goes_to_python_and_back() -> None:
-    assert Slice(1, None, -2).to_native() == slice(1, None, -2)
+def test_a_slice_becomes_one_of_python() -> None:
     assert Slice(1, None, -2).to_native() == slice(1, None, -2)
 
 
