@@ -204,8 +204,9 @@ def without_seed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _tried(engine: Engine, names: Iterable[str], kind: str, scenario: Scenario) -> TemplateTrial:
     """Try a scenario with the first spelling of each of its operators, and report these fields and the operators."""
-    attributes = {name: "constant_text" if name == "constant" else name for name in names}
-    texts = {name: getattr(engine.adapter, attribute, None) for name, attribute in attributes.items()}
+    texts = {name: getattr(engine.adapter, name, None) for name in names}
+    if "constant" in texts:
+        texts["constant"] = texts["constant"] or engine.adapter.leaf
     operators = {name: engine.operators[name] for name in sorted(scenario.operators)}
     texts |= {f"operators.{name}": text for name, text in operators.items()}
     own = with_spellings(engine, operators) if operators else engine

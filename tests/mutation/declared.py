@@ -146,7 +146,7 @@ EQUIVALENT: Mapping[str, str] = MappingProxyType({
     ),
     "refgrad/facts/arrays.py::Numbers.text::copy::np.array(self.entries, dtype=object) -> "
     "np.asarray(self.entries, dtype=object)::1": "what is copied is a tuple",
-    f"{ORACLES}/certified/certified.py::_narrowest::boundary::certified.radius <= certified.budget -> "
+    f"{ORACLES}/certified/certified.py::narrowest::boundary::certified.radius <= certified.budget -> "
     "certified.radius < certified.budget::1": "an exact zero is looked at in more bits, and stays one",
     "refgrad/engine/replay/passes.py::_Sweep.fit::and, or::type(cotangent.value) is np.float64 or "
     "term.value.shape == operand.shape -> type(cotangent.value) is np.float64 and "
