@@ -240,7 +240,7 @@ def test_a_fault_is_shown_by_as_few_numbers_as_show_it(name: str) -> None:
 def test_a_smaller_scenario_passes_without_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PositionSearch, "_fails", lambda _, base, __: base.leaves[0].value.size < 2)
     wrong = Finding("wrong", entry("0.1"))
-    search = PositionSearch(CHECKS["exceptional/negative"], bench(), lambda *_: wrong)  # type: ignore[arg-type]
+    search = PositionSearch(CHECKS["exceptional/negative"], bench(), lambda *_: wrong)
     positions = [each for each in exceptional_positions("negative") if each.base.leaves[0].value.size > 2]
     assert positions
     smallest = search.smallest(positions[0], math.nan, wrong)
