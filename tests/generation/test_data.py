@@ -17,4 +17,7 @@ def test_what_is_zipped_is_of_one_length() -> None:
 
 
 def test_options_of_data_are_those_that_are_listed() -> None:
-    assert data_options("generation") == {"eq=False": "AppliedOperator Evaluated Memory Operand", "kw_only=True": "Profile"}
+    assert data_options("generation") == {
+        "eq=False": "AppliedOperator Evaluated Memory Operand",
+        "kw_only=True": "Profile",
+    }
