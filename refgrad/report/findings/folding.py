@@ -112,7 +112,8 @@ def _known_call(node: ast.Call, name: str) -> ast.expr:
         case "get", [ast.Constant(value=key), default] if isinstance(node.func, ast.Attribute):
             if isinstance(table := node.func.value, ast.Dict):
                 entries = zip(table.keys, table.values, strict=True)
-                return next((value for each, value in entries if getattr(each, "value", each) == key), default)
+                known = {each.value: value for each, value in entries if isinstance(each, ast.Constant)}
+                return known.get(key, default)
         case "len", [ast.List(elts=parts)]:
             return ast.Constant(len(parts))
         case "list", [ast.Tuple(elts=parts)]:
