@@ -205,7 +205,7 @@ def refuse_change(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) 
 
 
 def shared_pattern(check: GradientCheck, seeds: Seeds) -> str:
-    """Return the pattern of all entries together, if it is the same at another point."""
+    """Return the pattern that all entries follow, if they follow the same one at another point, or an empty string."""
     if check.judge.method == "directions":
         return ""
     first = whole_gradients(check, check.subject, check.pullback, check.judge, seeds)
@@ -253,7 +253,7 @@ def other_points(check: GradientCheck) -> Iterator[Arrays]:
 
 
 def ignored_cotangent(check: GradientCheck, seeds: Seeds) -> str:
-    """Return what multiples of the seeds show: advice if the gradient is no such multiple, or an empty string."""
+    """Return advice if multiples of the seeds do not give the same multiples of the gradient, or an empty string."""
     if not check.seedable:
         return ""
     runs = {f: check.fresh([None if s is None else f * s for s in seeds]) for f in (1, *MULTIPLES)}
@@ -293,7 +293,7 @@ def worst_entry(check: GradientCheck, seeds: Seeds, known: Discrepancy) -> Discr
 
 
 def furthest_entry(check: GradientCheck, gradients: Sequence[Array], seeds: Seeds) -> Discrepancy | None:
-    """Return the entry that is far off the truth, of a function with too many entries to certify."""
+    """Return the least accurate entry, if it is far off, of a function with too many entries to certify; else None."""
     if not isinstance(check.judge, CertifiedJudge) or not check.judge.trace.large:
         return None
     truths = true_gradients(check, check.judge, seeds)
@@ -307,7 +307,7 @@ def furthest_entry(check: GradientCheck, gradients: Sequence[Array], seeds: Seed
 
 
 def masked(seeds: Seeds, indices: Sequence[Index]) -> Seeds:
-    """Return the seeds with zeros in all but some entries, and None in place of those with zeros only."""
+    """Return the seeds with all entries but those at the indices set to zero. A seed of zeros becomes None."""
     kept = [None if seed is None else np.zeros_like(seed) for seed in seeds]
     for k, i in indices:
         kept[k].flat[i] = seeds[k].flat[i]  # type: ignore[union-attr]

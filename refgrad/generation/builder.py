@@ -95,7 +95,7 @@ class Operand:
 
     @property
     def applied(self) -> AppliedOperator:
-        """The operator that gave a result, with its operands and attributes."""
+        """The operator that computed this result, with its operands and attributes."""
         assert isinstance(self.step, Apply)
         return AppliedOperator.of(self.step, {argument.name: argument.array for argument in self.arguments})
 

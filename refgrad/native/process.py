@@ -94,7 +94,7 @@ class Ending:
 
 @dataclass(eq=False)
 class EndingError(Exception):
-    """Raised if a runner ended, or was ended, before it answered.
+    """Raised if a runner exits, or is killed, before it answers.
 
     ``ending`` describes the end, and ``index`` is the position in the batch of the program that was running.
     ``from_outside`` is True if something other than this request may have ended the runner.

@@ -182,7 +182,7 @@ def _structure_vjps(structure: Structure, saves: tuple[str, ...], sets: Operator
 def structure_contributions(
     structure: Structure, operators: Any, cotangent: Any, node: RecordedNode, operands: Sequence[Any]
 ) -> list[Any]:
-    """Return the contributions of a structural operator, fitted to those of its operands that need one."""
+    """Return the contributions to the operands that need one, each in the shape of its operand."""
     contributions = zip(structure.vjp(operators, cotangent, node), node.needs, strict=True)
     kept = [contribution for contribution, needed in contributions if needed]
     return [fitted(operators, each, operand) for each, operand in zip(kept, operands, strict=True)]

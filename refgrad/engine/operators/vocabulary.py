@@ -22,7 +22,7 @@ float64 = np.float64
 COMPARISONS: Mapping[str, str] = MappingProxyType({
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
 })  # fmt: skip
-"""Names of comparisons in formulas, which are NumPy's, by those of PyTorch and of Python's module `operator`."""
+"""NumPy's names of comparisons, which formulas use, by the names in PyTorch and in the module `operator`."""
 
 COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({
     name: getattr(operator, short) for short, name in COMPARISONS.items()

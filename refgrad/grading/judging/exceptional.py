@@ -141,7 +141,7 @@ class Dependence:
         return self.position.base.applications[0]
 
     def certified(self, number: float, read: Expectation) -> Certified:
-        """Return the certified result with a number at the position."""
+        """Return the certified result if the entry at the position is this number."""
         return Expected(self.oracle(number), read, self.adapter).certified()
 
     def _plain(self, value: ExpectedValue, number: float) -> Numbers:
@@ -191,12 +191,12 @@ def _finite(certified: Certified) -> Mask:
 
 @lru_cache(maxsize=64)
 def _differ(dependence: Dependence, read: Expectation) -> tuple[Mask, Mask]:
-    """Return the masks of entries that differ for at least two, and for every two, of the probed numbers."""
+    """Return where the results for some two of the probed numbers differ, and where those for every two do."""
     return _differing([dependence.certified(each, read) for each in dependence.numbers])
 
 
 def _differing(certified: list[Certified]) -> tuple[Mask, Mask]:
-    """Return the masks of entries that differ in at least two, and in every two, of the arrays."""
+    """Return where some two of the arrays differ, and where every two do."""
     some, every = (np.zeros(certified[0].shape, dtype=bool) for _ in range(2))
     for index in np.ndindex(some.shape):
         balls = [ball for ball in (plain_ball(each.balls[index]) for each in certified) if ball.is_finite()]

@@ -51,7 +51,7 @@ class Line:
         return Samples(np.stack(values)[:, indices], distances)
 
     def noise(self, indices: Positions, samples: Samples) -> Floats:
-        """Return the noise at distance 0, or a unit roundoff of each value where that is larger."""
+        """Return the larger of the noise at distance 0 and a unit roundoff of each value."""
         return np.maximum(self.deviation[indices], self.unit * np.abs(samples.values))
 
 
