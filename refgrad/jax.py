@@ -1,4 +1,8 @@
-"""``check_grads`` with the arguments of ``jax.test_util.check_grads``, implemented by ``check_gradients``."""
+"""``check_grads`` with the arguments of ``jax.test_util.check_grads``, implemented by ``check_gradients``.
+
+>>> import jax.numpy as jnp
+>>> check_grads(jnp.sin, (jnp.array([0.5, 2.0]),), order=2)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""``gradcheck`` and ``gradgradcheck`` with the arguments of ``torch.autograd``, implemented by ``check_gradients``."""
+"""``gradcheck`` and ``gradgradcheck`` with the arguments of ``torch.autograd``, implemented by ``check_gradients``.
+
+>>> import torch
+>>> gradcheck(torch.sin, (torch.randn(3, dtype=torch.float64, requires_grad=True),))
+True
+"""
 
 from __future__ import annotations
 

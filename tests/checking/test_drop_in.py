@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -81,6 +83,12 @@ def test_the_fixture_is_the_function(check_gradients: Any) -> None:
     assert check_gradients(square_with(lambda g, x: 2 * x * g), np.array([0.5]), "autograd").outcome == "right"
     with pytest.raises(GradientError):
         check_gradients(square_with(FAULTS["half"]), np.array([0.5]), "autograd")
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_the_examples_of_docstrings_run(library: str) -> None:
+    pytest.importorskip(library, reason=f"needs refgrad[{library}]")
+    assert doctest.testmod(importlib.import_module(f"refgrad.{library}")) == (0, 2)
 
 
 def test_the_examples_of_the_page_run() -> None:

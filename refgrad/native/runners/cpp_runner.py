@@ -1,8 +1,8 @@
 """The runner of engines in C++: the Python runner with templates that are compiled, each once, and loaded.
 
-The setup of an adapter is a header. It defines the type ``Tensor``, and the type ``Pullback`` of functions that map a
-cotangent to cotangents. A first line ``// g++ OPTIONS`` holds options for the compiler. Compiled templates are kept in
-folders of the temporary directory, see ``compiled_cache.py``.
+It needs g++ and Python 3.8 or later. The setup of an adapter is a header. It defines the type ``Tensor``, and the type
+``Pullback`` of functions that map a cotangent to cotangents. A first line ``// g++ OPTIONS`` holds options for the
+compiler. Compiled templates are kept in folders of the temporary directory, see ``compiled_cache.py``.
 """
 
 from __future__ import annotations
