@@ -61,7 +61,10 @@ class SessionResult:
 
 
 def run_session(options: GradeOptions, workers: int, advance: Callable[[], object]) -> SessionResult:
-    """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict."""
+    """Grade an engine in ``workers`` processes and wait for it; ``advance`` is called once for every verdict.
+
+    One worker is this process, unless the engine runs in it, too, and could end it.
+    """
     result, output = SessionResult(advance), io.StringIO()
     sys.argv = [portable_path(word) for word in sys.argv]  # pytest-xdist sends it to workers
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(output):
@@ -75,7 +78,7 @@ def run_session(options: GradeOptions, workers: int, advance: Callable[[], objec
 def _arguments(options: GradeOptions, workers: int) -> list[str]:
     arguments = ["-c", str(SETTINGS), f"--rootdir={Path.cwd()}", "--noconftest"]
     arguments += [word for plugin in PLUGINS for word in ("-p", plugin)]
-    arguments += ["-n", str(workers), "--assert=plain"]
+    arguments += ["-n", str(workers if workers > 1 or options.in_process else 0), "--assert=plain"]
     return arguments + [each for field in fields(options) for each in _option(field.name, getattr(options, field.name))]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,6 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from refgrad.cli import main
-from refgrad.cli.session import SessionResult, run_session
-from refgrad.pytest_plugin import GradeOptions
 from tests.faulty_engines.remembering import remembered_scenarios
 from tests.pytest_plugin.toy_engine import import_toy_engine, write_toy_engine
 from tests.snapshots.placement import PlainText
@@ -29,15 +27,6 @@ class Finished:
     status: int
     output: str
     errors: str
-
-
-def grade_in_this_process(patch: pytest.MonkeyPatch) -> None:
-    """Run the checks of a run with one worker in this process, which has loaded what a worker would have to load."""
-
-    def run(options: GradeOptions, workers: int, advance: Callable[[], object]) -> SessionResult:
-        return run_session(options, 0 if workers == 1 else workers, advance)
-
-    patch.setattr("refgrad.cli.grade.run_session", run)
 
 
 @dataclass(frozen=True)
@@ -70,12 +59,10 @@ def scenarios_are_remembered() -> Iterator[None]:
 
 
 @pytest.fixture
-def terminal(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    """A folder of its own. Tests that disturb workers have some, and others what takes less time."""
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    """A folder of its own."""
     write_toy_engine(tmp_path)
     import_toy_engine(monkeypatch)
-    if request.node.get_closest_marker("disturbed") is None:
-        grade_in_this_process(monkeypatch)
     (tmp_path / "conftest.py").write_text(OF_ANOTHER_PROJECT)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,7 @@ from refgrad.cli import course, main
 from refgrad.cli.course import engine_files
 from refgrad.cli.failure import Status
 from refgrad.pytest_plugin.plan import PlanError
-from tests.cli.conftest import Terminal, grade_in_this_process
+from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "grade-a-course.md"
@@ -55,7 +55,6 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     folder = written(tmp_path_factory.mktemp("course"), {"points.toml": POINTS, **files})
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        grade_in_this_process(patch)
         result = CliRunner().invoke(main, ["course", "engines", "--points", "points.toml", "--workers", "1"])
     return folder / "out", result
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from refgrad.report.document import read_report
-from tests.cli.conftest import Terminal, grade_in_this_process
+from tests.cli.conftest import Terminal
 from tests.signals import ignoring
 
 pytestmark = pytest.mark.disturbed
@@ -79,9 +79,7 @@ def resume(terminal: Terminal) -> bytes:
 
 def whole(terminal: Terminal, report: Path, *arguments: str) -> bytes:
     """Run to the end in this process, and return the report."""
-    with pytest.MonkeyPatch.context() as patch:
-        grade_in_this_process(patch)
-        finished = terminal.grade(*SLOW, *arguments)
+    finished = terminal.grade(*SLOW, *arguments)
     assert (finished.status, finished.errors) == (0, "")
     return report.read_bytes()
 

@@ -14,7 +14,7 @@ import pytest
 
 from refgrad.pytest_plugin.plan import Lock
 from refgrad.report.document import read_report
-from tests.cli.conftest import Terminal, grade_in_this_process
+from tests.cli.conftest import Terminal
 
 pytestmark = pytest.mark.disturbed
 
@@ -62,19 +62,13 @@ def sabotage(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     return write
 
 
-@pytest.fixture
-def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Grade in this process, where what happens is not about workers."""
-    grade_in_this_process(monkeypatch)
-
-
 def test_a_check_that_ends_without_a_verdict_is_named_and_gives_status_4(
     terminal: Terminal, sabotage: Callable[..., None]
 ) -> None:
     broken = {"multiply": "skip", "relu": "divide", "exp": "interrupt", "sin": "leave"}
     sabotage("{" + ", ".join(f"'operators/{name}': {how}" for name, how in broken.items()) + "}")
     chosen = [word for name in ("add", *broken) for word in ("--select", f"operators/{name}")]
-    finished = terminal.grade("toy:RIGHT", "--profile", "smoke", *chosen)
+    finished = terminal.grade("toy:RIGHT", "--profile", "smoke", *chosen, "--workers", "2")
     assert finished.status == 4
     said = finished.errors.splitlines()[-1]
     assert said.startswith("Error: 4 checks have no verdict: operators/")
@@ -88,7 +82,7 @@ def test_a_worker_that_ends_in_the_midst_of_a_check_is_no_success(
     terminal: Terminal, sabotage: Callable[..., None]
 ) -> None:
     sabotage("{'operators/multiply': leave_pytest}")
-    finished = terminal.grade("toy:RIGHT", *TWO)
+    finished = terminal.grade("toy:RIGHT", *TWO, "--in-process")
     assert finished.status == 4
     assert finished.errors.splitlines()[-1] == (
         "Error: 1 check has no verdict: operators/multiply; go on with --resume"
@@ -107,7 +101,6 @@ def test_a_module_that_ends_the_process_is_no_success(terminal: Terminal, comman
     assert line == "Error: engine 'leaving:ADAPTER' cannot be started: its adapter raised SystemExit: 0"
 
 
-@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("setup", ["raise SystemExit(0)", "import os; os._exit(0)", "raise KeyboardInterrupt"])
 def test_an_engine_that_ends_its_process_when_it_is_started_is_no_success(terminal: Terminal, setup: str) -> None:
     text = f"from dataclasses import replace\nfrom toy import RIGHT\nADAPTER = replace(RIGHT, setup={setup!r})\n"
@@ -127,7 +120,6 @@ READING_NAMES = (
 )
 
 
-@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize(
     ("command", "error"),
     [
@@ -149,7 +141,7 @@ def test_a_library_whose_names_cannot_be_read_is_one_line(
 
 def test_checks_that_cannot_be_collected_give_status_4(terminal: Terminal, sabotage: Callable[..., None]) -> None:
     sabotage("{}", "def collect(self): raise OSError('no')\nSuite.collect = collect\n")
-    finished = terminal.grade("toy:RIGHT", *TWO)
+    finished = terminal.grade("toy:RIGHT", *TWO, "--workers", "2")
     assert finished.status == 4
     assert "Error: 2 checks have no verdict: operators/add, operators/multiply" in finished.errors
 
@@ -163,7 +155,6 @@ def test_a_report_that_another_run_writes_is_refused(terminal: Terminal) -> None
     lock.release()
 
 
-@pytest.mark.usefixtures("no_workers")
 def test_what_a_dead_run_left_behind_is_no_obstacle(terminal: Terminal) -> None:
     out = terminal.folder / "out"
     out.mkdir()
@@ -208,7 +199,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("undisturbed") / "right.json"
 
 
-@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("size", [pytest.param(1200, marks=pytest.mark.slow), 2500])
 def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is_room(
     terminal: Terminal, undisturbed: Path, size: int
@@ -234,7 +224,6 @@ def test_a_full_disk_keeps_what_was_journalled_and_the_run_goes_on_when_there_is
     assert (out / "right.json").read_bytes() == undisturbed.read_bytes()
 
 
-@pytest.mark.usefixtures("no_workers")
 def test_what_an_engine_says_is_bounded_and_plain_wherever_it_is_written(terminal: Terminal) -> None:
     finished = terminal.grade("toy:LOUD", "--profile", "smoke", "--select", "operators/add")
     assert finished.status == 1

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from refgrad.cli import main
-from tests.cli.conftest import grade_in_this_process
 from tests.repository.sources import ROOT
 
 
@@ -52,5 +51,4 @@ def test_the_report_that_readme_explains_is_what_grade_prints(tmp_path: Path, mo
     (command,) = re.findall(r"what `(refgrad grade autograd .*)` prints", text)
     (report,) = re.findall(r"```\n(wrong: .*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    grade_in_this_process(monkeypatch)
     assert report in CliRunner().invoke(main, [*shlex.split(command)[1:], "--workers", "1"]).stdout

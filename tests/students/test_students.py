@@ -21,7 +21,6 @@ from click.testing import CliRunner
 from refgrad.cli import main
 from refgrad.grading.checks.families import all_checks
 from refgrad.report.document import read_report
-from tests.cli.conftest import grade_in_this_process
 
 FOLDER: Final = Path(__file__).parent
 ENGINES: Final = {path.stem: path for path in sorted((FOLDER / "engines").glob("*.py"))}
@@ -120,7 +119,6 @@ def _grade(name: str, folder: Path) -> tuple[int, list[tuple[str, str]], str]:
     shutil.copy(ENGINES[name], folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        grade_in_this_process(patch)
         result = CliRunner().invoke(main, ["grade", f"./{name}.py", "--workers", "1"])
     findings = [(finding["id"], finding["level"]) for finding in FINDING.finditer(result.stdout)]
     return result.exit_code, findings, result.stdout + result.stderr
