@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction, undecided
 from refgrad.checking.libraries import WrongError
 from refgrad.checking.libraries.trees import CANCELLED, NEARBY_TOLERANCE, Array, Arrays, furthest, near
@@ -225,6 +224,8 @@ class GradientCheck:
         """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
         if not isinstance(self.judge, CertifiedJudge) or not self.judge.low:
             return None
+        from refgrad.checking import low_precision  # noqa: PLC0415 (scipy and the engine take half a second to load)
+
         outcome, finding, self.detectable, cotangents = low_precision.compare(self, self.judge)
         if finding is not None:
             message = finding.message(self.subject)

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from refgrad.checking import low_precision
 from refgrad.checking.certified import CertifiedJudge, UserFunction
 from refgrad.checking.check import GradientCheck, Judge, alike
 from refgrad.checking.deadline import Deadline
@@ -223,6 +222,8 @@ def whole_gradients(
     check: GradientCheck, subject: CheckedFunction, pullback: Pullback, judge: Judge, seeds: Seeds
 ) -> list[Whole]:
     """Return the claimed and the true gradient of each input."""
+    from refgrad.checking import low_precision  # noqa: PLC0415 (as in `GradientCheck.comparison`)
+
     claimed = check.gradients(subject.pullback(subject.point), seeds)
     indices = {x.name: x.array for x in subject.inputs if x.array is not None and x.array.dtype.kind == "i"}
     form = FORMATS[check.pullback.precision]
@@ -238,6 +239,8 @@ def whole_gradients(
 def true_gradients(check: GradientCheck, judge: Judge, seeds: Seeds) -> Sequence[Array]:
     """Return the true gradients, NaN for those that are not known."""
     if isinstance(judge, CertifiedJudge) and judge.trace.large:
+        from refgrad.checking import low_precision  # noqa: PLC0415 (as above)
+
         known = low_precision.truth(judge.trace, judge.seeded(seeds), check.choices)
         return judge.truths(seeds) if known is None else list(known.values())
     return judge.truths(seeds)

@@ -230,14 +230,15 @@ def _family(started: StartedLibrary, modules: Sequence[str], kinds: Sequence[str
     for family in candidates.KNOWN["families"]:
         rows = {name: [text.replace("{np}", modules[0]) for text in row] for name, row in family_rows(family).items()}
         existing = {ALIKE, *started.existing(chain.from_iterable(rows.values()))}
-        fits = {
-            name: row
-            for name, row in rows.items()
-            if started.has(table[name])
-            and existing.issuperset(row)
-            and all(started.computes(table[name], text, kinds) for text in row if text != ALIKE)
-        }
-        if len(fits) >= CHOICE["most_of_it"] * len(rows):
+        enough = CHOICE["most_of_it"] * len(rows)
+        fits = {name: row for name, row in rows.items() if started.has(table[name]) and existing.issuperset(row)}
+        if len(fits) >= enough:
+            fits = {
+                name: row
+                for name, row in fits.items()
+                if all(started.computes(table[name], text, kinds) for text in row if text != ALIKE)
+            }
+        if len(fits) >= enough:
             return family, {name: row for name, row in fits.items() if ALIKE not in row}
     return "", {}
 
