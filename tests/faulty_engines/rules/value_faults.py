@@ -191,8 +191,8 @@ VALUE_FAULTS: tuple[Fault, ...] = (
         "saves arrays as they lie in memory, whatever their strides",
         "generic: operands that are not contiguous",
         SavesMemory,
-        GRAPHS | {"operators/matmul"},
-        NARROW_GRAPHS | {"contracts/multiply", "contracts/matmul"},
+        frozenset({"graphs/one_backward", "operators/matmul"}),
+        NARROW_GRAPHS | {"graphs/several_backwards", "contracts/multiply", "contracts/matmul"},
         ALONE,
     ),
     Fault(
