@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from refgrad.generation.single_operators.derivatives import operator_scenario
 from refgrad.native.adapter import find_adapter
-from refgrad.native.display import displayed
+from refgrad.native.display import displayed, program_lines
 from refgrad.native.engine import observe, start
 from refgrad.native.statements import Call, Function, Show, Statement, statement_of, statement_row
 from refgrad.report.findings.tidying import tidied
 from refgrad.report.findings.trees import program_of
-from refgrad.scenario import Scenario, parse
+from refgrad.scenario import Read, Scenario, parse
 from tests.native.reference import ADAPTER
+from tests.snapshots.placement import PlainText
 
 SECOND = """\
 x = leaf float64[] {0x1p+0} requires_grad
@@ -41,6 +43,27 @@ x = leaf float64[] {0x1p+0} requires_grad
 a = exp x
 backward a
 read grad x
+"""
+PUSHED = """\
+x = leaf float64[] {0x1p+0} requires_grad
+y = leaf float64[] {0x1p+1} requires_grad
+a = exp x
+b = multiply a y
+j = jvp b x float64[] {0x1p+0} y float64[] {0x1p-1}
+read value j
+read value b
+"""
+ZEROED = """\
+x = leaf float64[] {0x1p+0} requires_grad
+y = leaf float64[] {0x1p+1} requires_grad
+a = multiply x y
+b = exp a
+backward b retain_graph
+zero grad x
+backward b
+read grad x
+read value b
+read grad y
 """
 
 
@@ -104,6 +127,17 @@ def test_a_function_that_reads_what_another_one_varies_stands_within_it() -> Non
         "    c = autograd.grad(g)(x)\n    return np.sin(c)\n\n\n"
         "gradient_of_y = autograd.grad(f, 1)(x, y)\n"
     )
+
+
+@pytest.mark.parametrize("engine", ["autograd", "commons-math", "jax", "tensorflow", "torch"])
+def test_a_read_is_shown_with_the_steps_that_it_needs(engine: str, snapshot: SnapshotAssertion) -> None:
+    adapter, spelled = find_adapter(engine), {"exp": "exp({x})", "multiply": "{x} * {y}", "sin": "sin({x})"}
+    lines = []
+    for scenario in map(parse, (SECOND, ZEROED, PUSHED) if "forward_mode" in adapter.features else (SECOND, ZEROED)):
+        for step in (number for number, each in enumerate(scenario.steps, 1) if isinstance(each, Read)):
+            statements = displayed(scenario, adapter, lambda each, _: spelled[each.operator], step)
+            lines += ["", *program_lines(statements, adapter.syntax)]
+    assert "\n".join(lines) == snapshot(extension_class=PlainText)
 
 
 def test_a_step_that_the_result_does_not_need_is_left_out() -> None:
