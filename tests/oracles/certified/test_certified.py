@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import mpmath
@@ -13,6 +14,7 @@ from flint import arb
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators.functions.balls import precision
 from refgrad.oracles import Certified, CertifiedOracle, judge
+from refgrad.oracles.certified.certified import narrowest
 from refgrad.scenario import Constant, parse
 from tests.effort import each
 from tests.oracles.programs import certified_gradient, gradient_of, leaf, program
@@ -235,6 +237,17 @@ def test_precision_rises_until_the_interval_is_narrower_than_the_budget() -> Non
         truth = inner * mpmath.cos(inner) * (1 - mpmath.tanh(mpmath.sin(inner)) ** 2)
     assert holds(narrow, truth)
     assert narrow.radius < 1e-10 * abs(narrow.midpoint)
+
+
+def test_precision_is_raised_fourfold_up_to_the_highest() -> None:
+    tried: list[int] = []
+
+    def never_narrow(bits: int) -> Any:
+        tried.append(bits)
+        return SimpleNamespace(radius=1.0, budget=0.0)
+
+    narrowest(never_narrow)
+    assert tried == [128, 512, 2048]
 
 
 def test_the_search_for_a_narrow_interval_ends_on_a_kink() -> None:

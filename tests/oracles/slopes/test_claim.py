@@ -1,13 +1,56 @@
-"""Tests of halving a sequence until the part that fails is left."""
+"""Tests of the width of intervals, and of halving a sequence until the part that fails is left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.oracles.slopes.directions import OutOfTime, halved
+from refgrad.oracles.judgement import ALLOWANCE
+from refgrad.oracles.slopes.claim import KNOWN, LEAST_SLOPE, ClaimedGradient, DifferencesJudge
+from refgrad.oracles.slopes.curves import BoundedSlopes
+from refgrad.oracles.slopes.directions import Direction, OutOfTime, halved
+from refgrad.scenario.formats import FLOAT64
+from tests.oracles.slopes.test_judgements import Differentiated
+
+
+def slopes(value: list[float], error: float = 0.0) -> BoundedSlopes:
+    """Return slopes of as many outputs with an error bound, at no kink."""
+    array = np.array(value)
+    return BoundedSlopes(array, np.full(array.size, error), np.zeros(array.size), np.zeros(array.size, dtype=bool))
+
+
+@pytest.mark.parametrize(
+    ("slope", "claimed", "roundings"),
+    [(3.0, 0.5, 18.5), (np.inf, 0.5, 2.5), (3.0, np.inf, 16.0), (np.inf, np.nan, 0.0)],
+)
+def test_rounding_is_allowed_for_what_is_finite(slope: float, claimed: float, roundings: float) -> None:
+    judge = DifferencesJudge(Differentiated(np.sin, np.cos, np.ones(3)), np.random.default_rng(0))
+    claim = ClaimedGradient(judge, (np.array([1.0, 2.0, -1.0]),), [np.array([claimed, 7.0, 1.0])])
+    interval = claim.interval(Direction(np.array([1.0, 0.0, -2.0]), slopes([slope, 4.0, -5.0])), jitter=0.25)
+    assert interval.allowed - 0.25 == pytest.approx(ALLOWANCE * FLOAT64.unit * roundings, abs=2.0**-54)
+
+
+@pytest.mark.parametrize(
+    ("slope", "width", "known"),
+    [
+        (0.0, KNOWN * LEAST_SLOPE, True),
+        (0.0, 1.01 * KNOWN * LEAST_SLOPE, False),
+        (2.0, 3.99 * KNOWN, True),
+        (2.0, 4.01 * KNOWN, False),
+    ],
+)
+def test_a_slope_is_the_truth_up_to_a_width_of_its_interval(
+    slope: float, width: float, *, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = DifferencesJudge(Differentiated(np.sin, np.cos, np.full(1, 0.75)), np.random.default_rng(0))
+    direction = Direction(np.ones(1), slopes([slope], width / 2))
+    monkeypatch.setattr(judge, "axis_direction", lambda _: direction)
+    (truth,) = judge.truths((np.ones(1),))
+    assert truth.tolist() == pytest.approx([slope if known else np.nan], nan_ok=True)
 
 
 @given(length=st.integers(1, 200), data=st.data())
