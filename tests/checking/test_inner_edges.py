@@ -102,5 +102,11 @@ def test_where_the_sign_changes_without_a_zero_the_number_behind_it_is_taken() -
     assert bisected(lambda number: number - 0.5 or 1.0, 0.0, 1.0, -0.5) == 0.5
 
 
+def test_an_interval_is_halved() -> None:
+    tried: list[float] = []
+    bisected(lambda number: tried.append(number) or number - 0.3, 0.0, 1.0, -0.3)
+    assert tried[:4] == [0.5, 0.25, 0.375, 0.3125]
+
+
 def test_a_function_that_is_zero_everywhere_has_no_zero() -> None:
     assert root(lambda _: 0.0, inner_edges.OFFSETS) is None

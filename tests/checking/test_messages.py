@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from textwrap import dedent
+from types import SimpleNamespace
 from typing import Any
 
 import autograd.numpy as anp
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.messages import WrongEntries, _output_text, advice, program
+from refgrad.checking.libraries.trees import Kind
+from refgrad.checking.messages import WrongEntries, _output_text, _seed_literal, advice, program
 from refgrad.checking.report import describe_inconclusive
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
@@ -24,6 +26,19 @@ pytestmark = pytest.mark.engines
 
 def message(backward: Backward, *arrays: Any, **options: Any) -> str:
     return check_gradients(square_with(backward), arrays, "autograd", raise_exception=False, **options).message
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype", "changed", "literal"),
+    [
+        (65, "float64", -0.5, "-drawn(1) / 2"),
+        (65, "complex128", -0.5, "np.array((-0.5-1j"),
+        (64, "float64", 1.0, "np.array([1.0, 2.0, 3.0"),
+    ],
+)
+def test_only_large_real_seeds_are_drawn_again(size: int, dtype: str, changed: float, literal: str) -> None:
+    subject: Any = SimpleNamespace(drawn=[(np.arange(1.0, size + 1), "drawn(1)")])
+    assert _seed_literal(subject, changed * subject.drawn[0][0], Kind(dtype)).startswith(literal)
 
 
 def test_the_report_has_the_numbers_of_its_message() -> None:

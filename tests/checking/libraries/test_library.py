@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from refgrad import check_gradients
+from refgrad.checking.libraries.jax_arrays import JaxArrays
 from refgrad.checking.libraries.library import TensorLibrary, UnsupportedError
 from refgrad.native.engine import start
 from tests.native.reference import ADAPTER
@@ -16,6 +20,48 @@ from tests.native.reference import ADAPTER
 def test_second_derivatives_are_refused_where_nothing_is_known_of_them() -> None:
     with pytest.raises(UnsupportedError, match="second derivatives of refgrad are not checked"):
         TensorLibrary(start(ADAPTER)).gradient_function(lambda x: x, 1)
+
+
+class Jax:
+    """As much of JAX as measures compilation and runs a program again."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[..., None]] = []
+        register = self.listeners.append
+        self.engine: Any = SimpleNamespace(
+            namespace={
+                "jnp": np,
+                "jax": SimpleNamespace(
+                    Array=np.ndarray,
+                    monitoring=SimpleNamespace(register_event_duration_secs_listener=register),
+                    make_jaxpr=lambda _: lambda *primals: len(primals),
+                ),
+            }
+        )
+
+
+def test_the_compilation_of_jax_is_timed_and_nothing_else() -> None:
+    jax = Jax()
+    arrays = JaxArrays(jax.engine)
+    assert arrays.compiled() == 0
+    for event in ("/jax/core/compile/backend", "/jax/checkpoint/write", "/jax/core/compile/jaxpr"):
+        jax.listeners[0](event, 0.5)
+    assert arrays.compiled() == 1
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_program_of_jax_runs_again_unless_it_may_hold_random_numbers(
+    *, repeats: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = SimpleNamespace(jaxpr_as_fun=lambda program: lambda *arguments: (program, arguments))
+    monkeypatch.setitem(sys.modules, "jax.extend.core", run)
+    moved = np.ones(2)
+    subject = SimpleNamespace(
+        programs={}, positions=[1], applied=None, random_state=SimpleNamespace(repeats=repeats),
+        make=lambda _, array: array, arguments=lambda point: ["constant", *point],
+        call=lambda arguments, function: function and function(*arguments),
+    )  # fmt: skip
+    assert JaxArrays(Jax().engine).results(subject, (moved,)) == (None if repeats else (1, (moved,)))
 
 
 class Own:

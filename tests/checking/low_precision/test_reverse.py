@@ -57,6 +57,14 @@ def test_the_truth_is_the_gradient_of_pytorch(name: str) -> None:
         np.testing.assert_allclose(array, tensor.numpy(), rtol=1e-7, atol=1e-8)
 
 
+def test_an_input_that_is_not_used_has_a_gradient_of_zeros() -> None:
+    inputs = [torch.tensor([2.0, 3.0], dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    subject = CheckedFunction(start(find_adapter("torch")), lambda x, _: x * x, inputs)
+    found = trace(subject, subject.pullback(subject.point).outputs)
+    gradients = low_precision.reverse_gradients(found, [(found.outputs[0], np.ones(2))])
+    assert [gradients[name].tolist() for name in found.inputs] == [[4.0, 6.0], [0.0, 0.0]]
+
+
 def test_rounding_errors_have_the_size_of_the_format() -> None:
     found, _ = traced("layer norm")
     exact = low_precision.reverse_gradients(found, seeded(found))

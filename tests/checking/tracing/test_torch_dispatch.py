@@ -75,6 +75,22 @@ def test_what_is_spelled_in_another_way_is_certified_too(function: Any) -> None:
     assert method(function, 2, 4) == ("certified", "")
 
 
+@pytest.mark.parametrize(
+    ("function", "sealed"),
+    [
+        (lambda x: x * 2, True),
+        (lambda x: torch.where(x > 1, x * x, x), True),
+        (lambda x: x * 2 if (x > 0).all() else x, True),
+        (lambda x: x * 2 if torch.equal(x, x) else x, False),
+        (lambda x: x * len(f"{x}"), False),
+        (lambda x: x * CENTER, False),
+    ],
+)
+def test_a_trace_is_sealed_if_nothing_else_depends_on_the_inputs(function: Any, *, sealed: bool) -> None:
+    subject = CheckedFunction(start(find_adapter("torch")), function, [CENTER.clone().requires_grad_()])
+    assert trace(subject, subject.pullback(subject.point).outputs).sealed is sealed
+
+
 def test_an_assignment_to_a_part_is_recognized() -> None:
     def function(x: Any) -> Any:
         y = x * 2

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.facts import Died, Error, Evidence, Silence
+from refgrad.facts import Died, Error, Evidence, Fact, Silence
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.journal import SharedVerdicts
@@ -92,6 +92,16 @@ def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: 
     ended = run(Script("example", "1", verdict).text, tmp_path)
     assert ended.stdout == ""
     assert ended.stderr.endswith("AssertionError: no error was raised, though the graph was freed\n")
+
+
+@pytest.mark.parametrize(
+    ("fact", "shown"),
+    [(Died(detail="it died"), "x.grad"), (Error(error=Raised("ValueError", "no", ("ValueError",))), "x.grad.numpy()")],
+)
+def test_a_tensor_is_printed_as_it_is_unless_reading_it_may_raise_the_error(fact: Fact, shown: str) -> None:
+    read = Show("gradient of x", Call("None if {x}.grad is None else {x}.grad.numpy()", {"x": Name("x")}))
+    verdict = replace(VERDICTS[4], verdict="crashed", evidence=Evidence(fact, 4), reproduction=(Code(RUN), read))
+    assert Script("autograd", "1", verdict).program == f"{RUN}print({shown})\n"
 
 
 RUN = "x = f(1.5)\na = x.exp()\na.backward()\n"
