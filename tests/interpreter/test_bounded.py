@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tracemalloc
 
+import numpy as np
 import pytest
 
 from refgrad.grading.checks.check import FOLDER, regressions
-from refgrad.interpreter import ScenarioEvaluationError, bounded_values, float64_values
+from refgrad.interpreter import ScenarioEvaluationError, bounded_values, composites, float64_values
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from refgrad.specification import specs_directory
@@ -51,6 +52,16 @@ def test_what_would_fill_memory_is_refused_before_it_does(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert "\n" not in str(caught.value)
+
+
+def test_the_steps_of_a_composite_have_at_most_twice_as_many_entries_as_an_array(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(composites, "LARGEST", 8)
+    notes = composites.Notes(bounded=True)
+    notes.constant(np.zeros(16))
+    with pytest.raises(ValueError, match="17 entries are too many; there may be 16"):
+        notes.constant(0.0)
 
 
 def test_the_shapes_of_scenarios_that_engines_failed_are_those_of_the_unbounded_evaluation() -> None:

@@ -17,6 +17,7 @@ from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.check import Check
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.isolation import without_seeds
+from refgrad.grading.checks.operators.derivatives import SECOND_ORDER
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.settings import Settings
@@ -222,3 +223,9 @@ def test_reproductions_print_what_was_observed(name: str) -> None:
         assert printed == "".join(f"{array}\n" for array in arrays)
     else:
         assert printed.count("array(") + printed.count("[") >= 5
+
+
+def test_a_failure_without_a_recorded_gradient_is_none_of_second_order() -> None:
+    scenario = parse("x = leaf float64[] {0x1p+0} requires_grad\ny = exp x\nbackward y\nread grad x\n")
+    check = SECOND_ORDER.check("exp")
+    assert not SECOND_ORDER.reports(check, scenario, examine(scenario, start(ADAPTER)), bench=None)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from refgrad.grading.bench import Bench
+from refgrad.grading.checks.operators.values import _unstable
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.engine import Engine
@@ -126,3 +129,11 @@ def test_an_operator_is_not_repeated_by_what_the_engine_lacks() -> None:
     )
     found = verdict(Bench(Engine(adapter), Settings("smoke")), "operators/exp")
     assert (found.verdict, "operator sum" in found.message) == ("unsupported", True)
+
+
+def test_more_runs_have_as_much_more_time() -> None:
+    calls: list[tuple[int, float]] = []
+    repetition: Any = SimpleNamespace(scenarios=[], run=lambda *limits: calls.append(limits) or [])
+    effort: Any = SimpleNamespace(settings=SimpleNamespace(effort={"runs": 7, "seconds_of_runs": 4.0}))
+    assert _unstable(repetition, effort) == _unstable(repetition, effort, 3) == []
+    assert calls == [(7, 4.0), (21, 12.0)]

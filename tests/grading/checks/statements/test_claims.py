@@ -155,6 +155,12 @@ UNTOLD = {"graph"}
 """Features that no scenario can show: measurements of introspection look at them."""
 
 
+def test_a_claim_is_tried_on_an_engine_of_just_the_operators_of_one_scenario() -> None:
+    operators = min((scenario.operators for scenario in CLAIMS["accumulate"].scenarios), key=len)
+    adapter = reference(operators={name: reference().operators[name] for name in operators})
+    assert verdict(adapter, "accumulate").verdict == "passed"
+
+
 def test_every_feature_every_policy_and_every_dtype_has_a_claim() -> None:
     named = {kind: [claim.name for claim in all_claims() if claim.kind == kind] for kind in ("features", "dtypes")}
     assert set(named["features"]) == set(FEATURES) - UNTOLD
