@@ -25,6 +25,19 @@ def asked(waited: list[float], monkeypatch: pytest.MonkeyPatch, seconds: float) 
         process.kill()
 
 
+@pytest.mark.parametrize(("pipe", "size"), [(0, 10**6), (1, 1)])
+def test_a_runner_that_closes_a_pipe_is_noticed_while_it_runs_on(
+    pipe: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("refgrad.native.process.SECONDS_TO_END", 0.2)
+    process = RunnerProcess([sys.executable, "-Sc", f"import os, time\nos.close({pipe})\ntime.sleep(100)"])
+    try:
+        with pytest.raises(EndingError, match="closed its pipe of answers"):
+            process.ask({"id": 1, "text": "x" * size}, 5.0)
+    finally:
+        process.kill()
+
+
 def test_what_a_process_waits_for_a_processor_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked([0.0, 2.0], monkeypatch, 1.4)
 
