@@ -282,3 +282,17 @@ def test_leading_axes_of_length_one_of_what_is_written_are_dropped() -> None:
     assert y.tolist() == [[0.0, 0.0], [3.0, 4.0]]
     (y * torch.tensor([[1.0, 2.0], [5.0, 7.0]])).sum().backward()
     assert x.grad.tolist() == [[[5.0, 7.0]]]
+
+
+@pytest.mark.parametrize("length", [(), (1,), (2,), (3,), (1, 3), (2, 1), (2, 2), (2, 3), (1, 1, 3), (2, 2, 3)])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 1), (2, 3)])
+def test_what_numpy_cannot_assign_is_refused(shape: tuple[int, ...], length: tuple[int, ...]) -> None:
+    target, value = torch.zeros(shape), torch.ones(length)
+    try:
+        np.zeros(shape)[...] = np.ones(length)
+    except ValueError:
+        with pytest.raises(RuntimeError, match="shape"):
+            target[...] = value
+    else:
+        target[...] = value
+        assert target.numpy().all()
