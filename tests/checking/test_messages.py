@@ -13,7 +13,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking.libraries.trees import Kind
-from refgrad.checking.messages import WrongEntries, _output_text, _seed_literal, advice, program
+from refgrad.checking.messages import WrongEntries, _leaf, _output_text, _seed_literal, advice, program
 from refgrad.checking.report import describe_inconclusive
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
@@ -39,6 +39,16 @@ def message(backward: Backward, *arrays: Any, **options: Any) -> str:
 def test_only_large_real_seeds_are_drawn_again(size: int, dtype: str, changed: float, literal: str) -> None:
     subject: Any = SimpleNamespace(drawn=[(np.arange(1.0, size + 1), "drawn(1)")])
     assert _seed_literal(subject, changed * subject.drawn[0][0], Kind(dtype)).startswith(literal)
+
+
+@pytest.mark.parametrize(("code", "leaf"), [("jax.random.key(0)", "jax.random.key(0)"), ("", "inputs[0]['key']")])
+def test_what_is_no_tensor_is_written_out_or_taken_from_the_inputs(code: str, leaf: str) -> None:
+    subject: Any = SimpleNamespace(
+        inputs=[SimpleNamespace(array=None, original=object())],
+        library=SimpleNamespace(code=lambda _: code),
+        arguments_tree=SimpleNamespace(paths=["[0]['key']"]),
+    )
+    assert _leaf(subject, 0, ()) == leaf
 
 
 def test_the_report_has_the_numbers_of_its_message() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refgrad.generation import Choices, Profile
 from refgrad.generation.admission import AppliedOperator
-from refgrad.generation.operands import bound, chosen, nearest
+from refgrad.generation.operands import _multiplies, bound, chosen, nearest
 from refgrad.operators import operator_table
 
 PATTERNS = (
@@ -50,6 +50,17 @@ def test_a_letter_is_bound_to_its_length_and_the_dots_to_their_axes() -> None:
     assert bound(("... n k", "... k m"), ((5, 4, 2, 3), (5, 4, 3, 7))) == {
         "...": (5, 4), "n": (2,), "k": (3,), "m": (7,)
     }  # fmt: skip
+
+
+@given(*[st.lists(st.integers(1, 3), min_size=size, max_size=4).map(tuple) for size in (1, 0)])
+@example((5, 2, 3), (4, 3, 2))
+def test_matrices_are_multiplied_if_numpy_does(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    try:
+        np.matmul(np.ones(left), np.ones(right))
+    except ValueError:
+        assert not _multiplies((left,), right)
+    else:
+        assert _multiplies((left,), right)
 
 
 @given(st.lists(st.integers(0, 5), max_size=5))

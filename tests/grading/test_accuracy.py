@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from refgrad.grading.accuracy import Worst, _compared, _spread, measurable, measure
+from refgrad.grading.accuracy import ACCURACY, Worst, _compared, _spread, measurable, measure
 from refgrad.native.engine import Engine, start
 from refgrad.operators import operator_table
 from refgrad.oracles.certified.certified import Certified
@@ -89,3 +89,13 @@ def test_half_of_the_first_points_are_of_the_operator_s_range_and_half_of_all_ma
     magnitudes = np.log10(np.abs(points[500:]))
     assert magnitudes.min() < -7 < 2 < magnitudes.max()
     assert set(np.sign(points[500:]).astype(int).tolist()) == signs
+
+
+@pytest.mark.parametrize(("operator", "signs"), [("sqrt", {1.0}), ("exp", {-1.0, 1.0})])
+def test_points_have_the_signs_of_the_range_and_all_magnitudes(operator: str, signs: set[float]) -> None:
+    points = _spread(np.random.default_rng(0), operator_table()[operator], "x")
+    spread = points[ACCURACY["points"] - ACCURACY["points"] // 2 :]
+    least, most = ACCURACY["magnitudes"]
+    assert {*np.sign(spread)} == signs
+    assert least < np.log10(np.abs(spread)).min() < least + 0.1
+    assert most - 0.1 < np.log10(np.abs(spread)).max() < most

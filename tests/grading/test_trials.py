@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from refgrad.grading.trials import TemplateTrial, start, trials, without_arrays
+from refgrad.grading.trials import TemplateTrial, _of_error, start, trials, without_arrays
 from refgrad.native.adapter import TapeAdapter
 from refgrad.native.engine import Engine
+from refgrad.native.observation import Raised
 from refgrad.scenario import Backward
 from tests.native.reference import ADAPTER
 
@@ -165,3 +166,8 @@ def test_a_leaf_that_is_refused_for_some_kinds_is_one() -> None:
     results = tried(setup=ADAPTER.setup + EMPTY_ONLY, leaf=leaf)
     assert not any(trial.failed for trial in results)
     assert {trial.kind for trial in results if trial.finding.outcome == "passed"} == {"a number"}
+
+
+def test_the_pattern_for_an_error_is_the_beginning_of_its_first_line() -> None:
+    error = Raised("OddError", f"{'x' * 70}\nmore", ("OddError",))
+    assert f"'OddError: {'x' * 60}'" in _of_error(error)

@@ -7,11 +7,11 @@ from typing import get_args
 
 import pytest
 
-from refgrad.facts import Dtype, Evidence, Fact, Silence, Subject
+from refgrad.facts import Dtype, Evidence, Fact, Shape, Silence, Subject
 from refgrad.facts.fact import SEVERITIES, Severity
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Outcome
 from refgrad.report.ci import headline
-from refgrad.report.severity import MEANINGS, At, at, severity
+from refgrad.report.severity import MEANINGS, At, at, severity, shapes_of
 from tests.report.example import VERDICTS, entry
 
 WRONG = VERDICTS[4]
@@ -95,3 +95,11 @@ def test_the_headline_has_a_badge_for_unusual_numbers() -> None:
     scenario = "x = leaf float64[] {nan} requires_grad\ny = relu x\nread value y\n"
     assert headline(replace(WRONG, scenario=scenario)).endswith(f"{WRONG.id} (MUST) [at NaN]")
     assert headline(WRONG).endswith("(MUST)")
+
+
+def test_of_a_wrong_shape_only_other_leaves_have_known_shapes() -> None:
+    text = "x = leaf float64[2] {1.0 2.0} requires_grad\ny = leaf float64[] {1.0} requires_grad\nz = multiply x y\n"
+    plain = replace(VERDICTS[4], scenario=text)
+    assert shapes_of(plain) == {"x": (2,), "y": (), "z": (2,)}
+    wrong = Shape(subject=Subject("gradient", "y"), seen=(2,), expected=())
+    assert shapes_of(replace(plain, evidence=Evidence(wrong, 3))) == {"x": (2,)}

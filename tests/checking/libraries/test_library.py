@@ -40,6 +40,11 @@ class Jax:
         )
 
 
+@pytest.mark.parametrize(("value", "dtype"), [(1.5, "float64"), (True, "bool"), (np.float32(1), "float32")])
+def test_a_number_in_place_of_an_array_of_jax_has_a_kind(value: Any, dtype: str) -> None:
+    assert JaxArrays(Jax().engine).kind(value).dtype == dtype
+
+
 def test_the_compilation_of_jax_is_timed_and_nothing_else() -> None:
     jax = Jax()
     arrays = JaxArrays(jax.engine)

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from refgrad.generation import large_scenarios, period_of
+from refgrad.generation import Profile, large_scenarios, period_of
 from refgrad.generation.profile import COUNTS
+from refgrad.generation.single_operators import large_arrays
+from refgrad.generation.single_operators.large_arrays import _is_within_reach
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
 from tests.effort import each
@@ -69,3 +71,11 @@ def test_no_long_product_is_asked_for() -> None:
 def test_an_operator_of_any_number_of_arrays_takes_two() -> None:
     for scenario in large_scenarios("concatenate"):
         assert len(scenario.applications[0].arguments) == 2
+
+
+@pytest.mark.parametrize("unknown", [{256}, {512}, {256, 512}])
+def test_a_shape_is_out_of_reach_if_a_cost_is_not_known(unknown: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_arrays, "_cost", lambda _, shape, *__: None if shape[0] in unknown else (1, 1))
+    monkeypatch.setitem(COUNTS, "estimated_length", 512)
+    assert not _is_within_reach(operator_table()["cumsum"], (4096,), 0, Profile())
+    assert _is_within_reach(operator_table()["exp"], (4096,), 0, Profile())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from refgrad.grading.first_adapter.candidates import KNOWN
-from refgrad.grading.first_adapter.choosing import _family
+from refgrad.grading.first_adapter.choosing import _family, best_of
 from refgrad.native.adapter import family_rows
 from refgrad.operators import Operator
 
@@ -38,3 +39,9 @@ def test_a_family_is_extended_where_two_fifths_of_it_are_there(*, share: float, 
     family, inherited = _family(started, ["lib"], ["a number"])
     assert (family == KNOWN["families"][0]) is extended
     assert inherited.keys() <= set(single)
+
+
+@pytest.mark.parametrize(("kinds", "best"), [([0, 0], {}), ([0, 1], {"leaf": "1"}), ([2, 1], {"leaf": "0"})])
+def test_the_first_candidate_that_works_for_most_kinds_is_the_best(kinds: list[int], best: dict[str, str]) -> None:
+    started: Any = SimpleNamespace(knowing=lambda leaf: kinds[int(leaf)])
+    assert best_of(started, [{"leaf": "0"}, {"leaf": "1"}], lambda count: ["kind"] * count) == best  # type: ignore[operator]

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from flint import arb
 
-from refgrad.facts import Entry, Error
+from refgrad.facts import Entry, Error, Subject
 from refgrad.generation import Profile, exceptional_positions
 from refgrad.generation.single_operators.exceptional import SUBNORMAL
 from refgrad.grading.judging.exceptional import (
     PASSES_NAN_OVER,
     _approached,
+    _compared,
     _differing,
     _unlike,
     examine_exceptional,
@@ -144,3 +145,10 @@ def test_three_numbers_show_that_a_result_always_differs(
     numbers: tuple[float, ...], *, some: bool, every: bool
 ) -> None:
     assert [mask.tolist() for mask in _differing([certified(number) for number in numbers])] == [[some], [every]]
+
+
+@pytest.mark.parametrize("expected", [1e-3, 1.0, -1e3])
+@pytest.mark.parametrize(("relative", "outcome"), [(9e-6, "passed"), (1.1e-5, "wrong")])
+def test_a_result_that_should_be_finite_has_five_right_digits(expected: float, relative: float, outcome: str) -> None:
+    array = np.array([expected * (1 + relative)])
+    assert _compared(Subject("gradient", "x"), array, np.array([expected]), least=0.0).outcome == outcome

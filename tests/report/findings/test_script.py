@@ -94,6 +94,13 @@ def test_a_script_of_an_error_that_does_not_come_fails(tmp_path: Path, program: 
     assert ended.stderr.endswith("AssertionError: no error was raised, though the graph was freed\n")
 
 
+def test_lines_of_a_comment_end_between_words() -> None:
+    words = [f"non-finite-{number}" for number in range(40)]
+    verdict = replace(VERDICTS[4], statement=" ".join(words))
+    comment = [line for line in Script("example", "1", verdict).text.splitlines() if line.startswith("# ")]
+    assert {*words} <= {*" ".join(comment).split()}
+
+
 @pytest.mark.parametrize(
     ("fact", "shown"),
     [(Died(detail="it died"), "x.grad"), (Error(error=Raised("ValueError", "no", ("ValueError",))), "x.grad.numpy()")],
