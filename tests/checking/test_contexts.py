@@ -12,6 +12,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking.contexts import Layout, _in_layouts, tables
+from refgrad.checking.contexts.variants import Mismatch, PlainCall, Refused, Variant
 from refgrad.strategies import points, tails
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
@@ -719,3 +720,35 @@ def test_several_arrays_in_a_layout_are_tried_one_by_one_too(shapes: Any, whole:
     variant: Any
     (variant,) = _in_layouts(shapes, [matrices, vectors], make)
     assert (variant.numbers, [part().numbers for part in variant.parts]) == (whole, parts)
+
+
+class Failing(PlainCall):
+    """Calls that fail in the contexts of some names."""
+
+    def __init__(self, **failures: Exception) -> None:
+        self.failures = failures
+
+    def compare(self, variant: Variant) -> None:
+        if variant.where in self.failures:
+            raise self.failures[variant.where]
+
+
+WRONG, REFUSED = Mismatch("wrong"), Refused("refused")
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected"),
+    [
+        ({}, []),
+        ({"first": WRONG}, []),
+        ({"whole": WRONG}, ["whole"]),
+        ({"whole": REFUSED}, ["whole"]),
+        ({"whole": WRONG, "first": WRONG}, ["first"]),
+        ({"whole": WRONG, "first": REFUSED}, ["whole", "first"]),
+        ({"whole": REFUSED, "first": REFUSED}, ["first"]),
+        ({"whole": REFUSED, "first": REFUSED, "second": WRONG}, ["second", "first"]),
+    ],
+)
+def test_a_failure_is_that_of_the_parts_that_explain_it(failures: dict[str, Exception], expected: list[str]) -> None:
+    whole = Variant(where="whole", parts=[lambda: Variant(where="first"), lambda: Variant(where="second")])
+    assert [variant.where for variant, _ in Failing(**failures).unlike(whole)] == expected

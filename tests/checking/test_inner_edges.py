@@ -104,7 +104,12 @@ def test_where_the_sign_changes_without_a_zero_the_number_behind_it_is_taken() -
 
 def test_an_interval_is_halved() -> None:
     tried: list[float] = []
-    bisected(lambda number: tried.append(number) or number - 0.3, 0.0, 1.0, -0.3)
+
+    def function(number: float) -> float:
+        tried.append(number)
+        return number - 0.3
+
+    bisected(function, 0.0, 1.0, -0.3)
     assert tried[:4] == [0.5, 0.25, 0.375, 0.3125]
 
 

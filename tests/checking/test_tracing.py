@@ -251,3 +251,11 @@ def test_every_row_is_an_operator_or_a_method(translator: Any) -> None:
     known = call_names(translator.library)
     targets = {target for target, _ in known.rows.values()} | {*known.equations.values()}
     assert {target for target in targets if not hasattr(translator, target)} <= operator_table().keys()
+
+
+@pytest.mark.parametrize(("reverse", "expected"), [(False, [[1.0, 3.0, 6.0]]), (True, [[6.0, 5.0, 3.0]])])
+def test_a_cumulative_sum_of_jax_begins_at_either_end(*, reverse: bool, expected: list[list[float]]) -> None:
+    recorder = Recorder()
+    x = recorder.leaf("x", np.array([[1.0, 2.0, 3.0]]), requires_grad=True)
+    total = JaxProgram(recorder).cumulative(x, axis=1, reverse=reverse, operator="cumsum")
+    assert recorder.values[total].tolist() == expected

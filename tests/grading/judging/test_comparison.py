@@ -153,6 +153,12 @@ def test_nothing_is_negligible_where_nothing_was_sent() -> None:
     assert judged(0.0, [1e-20, 0.0, 0.0]).outcome == "wrong"
 
 
+def test_the_scale_of_a_gradient_to_which_nothing_is_sent_is_0() -> None:
+    scenario = parse("x = leaf float64[] {1.0} requires_grad\nread grad x\n")
+    prediction = Gradient("x", (), certain=True)
+    assert Expected(CertifiedOracle(scenario), prediction, ADAPTER).scale == 0
+
+
 def test_the_scale_of_a_recorded_gradient_is_that_of_all_seeds_on_the_way() -> None:
     tiny = Constant.of(np.full(3, 1e-13)).to_text()
     text = SCALED.replace("backward y", f"w = multiply y x\nh = grad w x seed {tiny}\nbackward h")

@@ -29,5 +29,5 @@ def test_a_saturated_output_has_the_error_of_its_steepest_slope_on_the_way_to_0(
 @pytest.mark.parametrize(("method", "directions"), [("differences", 2), ("directions", 4)])
 def test_an_entry_by_itself_has_one_direction_and_several_have_more(method: str, directions: int) -> None:
     judge = Directions(Differentiated(np.sin, np.cos, np.ones(3)), np.random.default_rng(0))
-    judge.method = method  # type: ignore[misc, assignment]
+    judge.method = method
     assert list(map(len, judge.groups(np.array([1.0, 1.0, 1e-9])))) == [directions, 1]

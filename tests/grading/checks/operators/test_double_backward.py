@@ -227,5 +227,6 @@ def test_reproductions_print_what_was_observed(name: str) -> None:
 
 def test_a_failure_without_a_recorded_gradient_is_none_of_second_order() -> None:
     scenario = parse("x = leaf float64[] {0x1p+0} requires_grad\ny = exp x\nbackward y\nread grad x\n")
-    check = SECOND_ORDER.check("exp")
-    assert not SECOND_ORDER.reports(check, scenario, examine(scenario, start(ADAPTER)), bench=None)
+    engine = start(ADAPTER)
+    finding, bench = examine(scenario, engine), Bench(engine, Settings("smoke"))
+    assert not SECOND_ORDER.reports(SECOND_ORDER.check("exp"), scenario, finding, bench)

@@ -133,7 +133,12 @@ def test_an_operator_is_not_repeated_by_what_the_engine_lacks() -> None:
 
 def test_more_runs_have_as_much_more_time() -> None:
     calls: list[tuple[int, float]] = []
-    repetition: Any = SimpleNamespace(scenarios=[], run=lambda *limits: calls.append(limits) or [])
+
+    def run(runs: int, seconds: float) -> list[Any]:
+        calls.append((runs, seconds))
+        return []
+
+    repetition: Any = SimpleNamespace(scenarios=[], run=run)
     effort: Any = SimpleNamespace(settings=SimpleNamespace(effort={"runs": 7, "seconds_of_runs": 4.0}))
     assert _unstable(repetition, effort) == _unstable(repetition, effort, 3) == []
     assert calls == [(7, 4.0), (21, 12.0)]

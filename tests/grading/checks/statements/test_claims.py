@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from refgrad.grading.bench import Bench
+from refgrad.grading.checks import claims
 from refgrad.grading.checks.claims import Claim, ClaimError, all_claims, claims_about
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
@@ -155,9 +156,10 @@ UNTOLD = {"graph"}
 """Features that no scenario can show: measurements of introspection look at them."""
 
 
-def test_a_claim_is_tried_on_an_engine_of_just_its_operators() -> None:
+def test_a_claim_is_tried_on_an_engine_of_just_its_operators_and_features(monkeypatch: pytest.MonkeyPatch) -> None:
     product = replace(SCALAR, operators={"multiply": "{x} * {y}"})
     assert {"multiply"} == Engine(product).operators.keys() == CLAIMS["accumulate"].scenarios[0].operators
+    monkeypatch.setattr(claims, "required_features", lambda _: product.features | {"accumulate"})
     assert verdict(product, "accumulate").verdict == "passed"
 
 
