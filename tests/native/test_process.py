@@ -38,6 +38,15 @@ def test_a_runner_that_closes_a_pipe_is_noticed_while_it_runs_on(
         process.kill()
 
 
+def test_a_runner_inherits_its_pipes_and_its_marks_only() -> None:
+    listing = "import json, os\ninput()\nprint(json.dumps({'id': 1, 'open': sorted(os.listdir('/proc/self/fd'))}))"
+    process = RunnerProcess([sys.executable, "-Sc", listing])
+    try:
+        assert len(process.ask({"id": 1}, 60.0)["open"]) == 5  # three pipes, the marks, and the listed folder
+    finally:
+        process.kill()
+
+
 def test_what_a_process_waits_for_a_processor_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked([0.0, 2.0], monkeypatch, 1.4)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,6 +52,21 @@ def test_a_slope_is_the_truth_up_to_a_width_of_its_interval(
     monkeypatch.setattr(judge, "axis_direction", lambda _: direction)
     (truth,) = judge.truths((np.ones(1),))
     assert truth.tolist() == pytest.approx([slope if known else np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize("refined", [False, True])
+def test_what_is_inconclusive_is_compared_again_with_refined_noise(
+    *, refined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = DifferencesJudge(Differentiated(np.sin, np.cos, np.ones(1)), np.random.default_rng(0))
+    claim, calls = ClaimedGradient(judge, (np.ones(1),), [np.ones(1)]), list[str]()
+    doubtful = judge.discrepancy(np.ones(1), 1.0, (0.0, 2.0), 0)
+    answers = iter([replace(doubtful, severity="inconclusive", cause="noise"), None])
+    monkeypatch.setattr(claim, "compared", lambda _: next(answers))
+    monkeypatch.setattr(judge, "refine", lambda: calls.append("refine"))
+    judge.refined = refined
+    assert claim.of(Direction(np.ones(1), slopes([1.0]))) is None
+    assert calls == ([] if refined else ["refine"])
 
 
 @given(length=st.integers(1, 200), data=st.data())
