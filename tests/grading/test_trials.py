@@ -157,6 +157,7 @@ EMPTY_ONLY = "\n\ndef alone(x):\n    if x.shape: raise NotImplementedError\n    
 def test_a_leaf_that_is_refused_for_every_kind_is_no_adapter() -> None:
     results = failing(setup=ADAPTER.setup + REFUSED, leaf="refuse({array})")
     assert [trial.kind for trial in results] == ["a number", "a vector", "a matrix", "an empty array"]
+    assert all(trial.fields.keys() == {"leaf", "value"} and trial.necessary for trial in results)
     assert results[0].outcome_text.endswith("raised NotImplementedError: no ()")
     assert "`leaf` and `value` must work for one of them" in results[0].remedy
 

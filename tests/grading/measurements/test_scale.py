@@ -70,6 +70,7 @@ def test_recursion_is_reported_with_the_failing_size_and_a_program(
     result = result_of("long_chain")
     assert result.outcome == "crashed"
     assert result.message == "a chain of n operators, n = 1,562: RecursionError; 390 went well"
+    assert result.examples == 5  # after four sizes that went well
     assert isinstance(result.program, str)
     with pytest.raises(RecursionError):
         exec(result.program, {})
