@@ -168,7 +168,9 @@ class StaircaseClaim:
         doubt = float(error + rounding + 2 * np.std(self.nearby @ vector))
         parts = np.abs(self.claimed * function.magnitude)[members]
         typical = max(abs(observed), float(parts.max()), NUMBERS.detectable**2 * outputs)
-        vague = min(vague_above(self.form), NUMBERS.detectable if len(along) > 1 or len(members) == 1 else 1.0)
+        vague = vague_above(self.form)
+        if len(along) > 1 or len(members) == 1:
+            vague = min(vague, NUMBERS.detectable)
         gap = abs(observed - value)
         if self.sure and (gap <= doubt <= vague * typical or not (observed or moved.any())):
             return None

@@ -90,6 +90,20 @@ def test_a_function_that_does_not_move_has_no_known_slope() -> None:
     assert fitted(np.linspace(0.1, 1, 16), np.zeros(16), np.zeros(16)) == (0.0, np.inf)
 
 
+def test_a_slope_is_that_of_the_outputs_with_weights() -> None:
+    function = Known(lambda x: rounded(np.sin(x[[0, 1, 0]])), np.array([0.5, 1.0]))
+    claim = StaircaseClaim(
+        Directions(function, np.random.default_rng(1)),
+        Stairs("bfloat16", sure=True),
+        (),
+        np.array([1.0, 3.0, 0.0]),
+        np.ones(2),
+    )
+    value, error, moved = claim.slope(np.array([1.0, 0.0]))
+    assert abs(value - np.cos(0.5)) <= error < 0.1
+    assert moved.tolist() == [True, False, False]
+
+
 class Claimed(Known):
     """A sine in bfloat16 whose gradient has some factor, and one entry of which is too large."""
 
