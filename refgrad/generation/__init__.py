@@ -25,6 +25,8 @@ from refgrad.generation.single_operators.derivatives import (
     edge_scenario,
     forward_cases,
     forward_scenario,
+    mixed_modes_cases,
+    mixed_modes_scenario,
     operator_scenario,
     second_order_cases,
     second_order_scenario,

@@ -152,6 +152,13 @@ def without_tangents(scenario: Scenario) -> Scenario:
     return Scenario(tuple(s for s in scenario.steps if s.defines not in gone and gone.isdisjoint(s.uses)))
 
 
+def in_modes(scenario: Scenario, forward: Iterable[bool]) -> Scenario:
+    """Return the scenario with each of its gradients, in order, computed in forward mode or not."""
+    modes = iter(forward)
+    steps = (replace(s, forward=next(modes)) if isinstance(s, Backward | Grad) else s for s in scenario.steps)
+    return Scenario(tuple(steps))
+
+
 def with_dtypes(scenario: Scenario, dtype: Callable[[Leaf], str]) -> Scenario:
     """Return the scenario with its floating leaves in these dtypes, and seeds in the dtype of their output.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from typing import Any, Final
 
 from refgrad import generation
@@ -24,7 +25,7 @@ from refgrad.grading.reliance import SEEDS_STAY
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
-from refgrad.scenario.rewrite import without_tangents
+from refgrad.scenario.rewrite import in_modes, without_tangents
 
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
@@ -256,6 +257,31 @@ def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
 
 FORWARD_MODE: Final = after_own_value(
     "forward_mode", _pushed_forward, own_value, *FOUNDATIONS, reports=_of_forward_mode
+)
+
+
+def _of_mixed_modes(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if the failure is specific to forward mode: without it, nothing fails."""
+    if not any(step.forward for step in scenario.gradients) and not scenario.backwards[-1][1].forward:
+        return False
+    if not is_new(check, scenario, finding, bench):
+        return False
+    return not examine(in_modes(scenario, repeat(False)), bench.engine).failed
+
+
+def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Differentiate twice: forward mode over reverse mode, reverse over forward, and forward over forward."""
+    fixed = (generation.mixed_modes_cases,)
+    return _tried(check, bench, generation.mixed_modes_scenario, fixed=fixed, weighted=_weighted(check, bench))
+
+
+MIXED_MODES: Final = after_own_value(
+    "mixed_modes",
+    _in_mixed_modes,
+    own_value,
+    *FOUNDATIONS,
+    reports=_of_mixed_modes,
+    is_about=has_derivatives,
 )
 
 
