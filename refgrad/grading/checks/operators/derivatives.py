@@ -262,11 +262,10 @@ FORWARD_MODE: Final = after_own_value(
 
 def _of_mixed_modes(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
     """Return True if the failure is specific to forward mode: without it, nothing fails."""
-    if not any(step.forward for step in scenario.gradients) and not scenario.backwards[-1][1].forward:
+    in_reverse = in_modes(scenario, repeat(False))
+    if scenario == in_reverse or not is_new(check, scenario, finding, bench):
         return False
-    if not is_new(check, scenario, finding, bench):
-        return False
-    return not examine(in_modes(scenario, repeat(False)), bench.engine).failed
+    return not examine(in_reverse, bench.engine).failed
 
 
 def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
@@ -275,13 +274,14 @@ def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
     return _tried(check, bench, generation.mixed_modes_scenario, fixed=fixed, weighted=_weighted(check, bench))
 
 
+def _each_mode(check: FamilyCheck, bench: Bench) -> str:
+    """Return the id of the check of second order or of forward mode that fails, or an empty string."""
+    families = (SECOND_ORDER.check(check.operator_name), FORWARD_MODE.check(check.operator_name))
+    return next((each.id for each in families if bench.grade(each).failed), "")
+
+
 MIXED_MODES: Final = after_own_value(
-    "mixed_modes",
-    _in_mixed_modes,
-    own_value,
-    *FOUNDATIONS,
-    reports=_of_mixed_modes,
-    is_about=has_derivatives,
+    "mixed_modes", _in_mixed_modes, own_value, _each_mode, *FOUNDATIONS, reports=_of_mixed_modes, is_about=has_derivatives
 )
 
 
