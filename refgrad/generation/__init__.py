@@ -24,6 +24,7 @@ from refgrad.generation.single_operators.derivatives import (
     double_backward_scenario,
     edge_scenario,
     forward_cases,
+    forward_graph_scenario,
     forward_scenario,
     mixed_modes_cases,
     mixed_modes_scenario,
