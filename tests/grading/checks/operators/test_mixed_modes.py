@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refgrad.generation import mixed_modes_cases, mixed_modes_scenario, second_order_scenario
@@ -24,18 +24,47 @@ from tests.native.reference import ADAPTER
 
 AUTOGRAD = find_adapter("autograd")
 
-CUT_OFF = """
+SPELLED = """
 from autograd.extend import defjvp, defvjp, primitive
-from autograd.tracer import getval
+from autograd.tracer import getval, isbox
 
 @primitive
-def cut_off(x):
+def bent(x):
     return np.tanh(x)
 
-defvjp(cut_off, lambda ans, x: lambda g: g / np.cosh(x) ** 2)
-defjvp(cut_off, lambda g, ans, x: g / np.cosh(getval(x)) ** 2)
+def still(x, mode):  # x is a constant for the outer derivative, if that is in this mode
+    return getval(x) if isbox(x) and type(x._node).__name__ == mode else x
+
+def slope(x):
+    return 1 / np.cosh(x) ** 2
+
+def pull(x):
+    return slope(x)
+
+def push(x):
+    return slope(x)
+
+defvjp(bent, lambda ans, x: lambda g: g * pull(x))
+defjvp(bent, lambda g, ans, x: g * push(x))
 """
-"""A tanh whose forward rule takes its slope for a constant."""
+"""A tanh with a rule for each mode."""
+
+FAULTS = {
+    (False, True): "def pull(x): return slope(still(x, 'JVPNode'))",
+    (True, False): "def push(x): return slope(still(x, 'VJPNode'))",
+    (True, True): "def push(x): return slope(still(x, 'JVPNode'))",
+}
+"""A rule that takes its slope for a constant, by the only modes in which that is wrong."""
+
+PRODUCTS = """
+@primitive
+def times(x, y):
+    return np.multiply(x, y)
+
+defvjp(times, lambda ans, x, y: lambda g: np.sum(g * y), lambda ans, x, y: lambda g: np.sum(g * x))
+defjvp(times, lambda g, ans, x, y: g * still(y, "VJPNode"), lambda g, ans, x, y: g * still(x, "VJPNode"))
+"""
+"""A product of scalars that is wrong in reverse mode over forward mode."""
 
 TWICE = """
 x = leaf float64[2] {0x1p+0 0x1.8p+0} requires_grad
@@ -48,14 +77,20 @@ read value h
 """
 
 
-def verdict(engine: Engine, operator: str) -> Verdict:
-    return Bench(engine, Settings("standard")).grade(MIXED_MODES.check(operator))
+def bench(*setup: str, profile: str = "standard", **operators: str) -> Bench:
+    changes = {"setup": "\n".join((AUTOGRAD.setup, SPELLED, *setup)), "operators": AUTOGRAD.operators | operators}
+    return Bench(Engine(replace(AUTOGRAD, name="changed", **changes)), Settings(profile))  # type: ignore[arg-type]
+
+
+def verdict(bench: Bench, operator: str) -> Verdict:
+    return bench.grade(MIXED_MODES.check(operator))
 
 
 def modes(scenario: Scenario) -> tuple[bool, ...]:
     return tuple(step.forward for step in scenario.steps if isinstance(step, Backward | Grad))
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**64 - 1), name=st.sampled_from(["tanh", "multiply", "matmul", "where"]))
 def test_a_scenario_is_one_of_second_order_in_other_modes(seed: int, name: str) -> None:
     scenario = mixed_modes_scenario(seed, name)
@@ -78,32 +113,57 @@ def test_operators_with_derivatives_have_a_check() -> None:
     assert checked == {check.operator_name for check in all_checks() if check.chapter == "second_order"}
 
 
-@pytest.mark.parametrize("name", ["multiply", "tanh", "matmul", "sum", "where"])
-def test_an_engine_that_is_right_in_all_modes_passes(name: str) -> None:
-    assert verdict(Engine(AUTOGRAD), name).verdict == "passed"
+def test_an_engine_that_is_right_in_all_modes_passes() -> None:
+    right = Bench(Engine(AUTOGRAD), Settings("smoke"))
+    assert {verdict(right, name).verdict for name in ("multiply", "exp", "matmul", "sum", "divide")} == {"passed"}
 
 
-def test_a_slope_that_forward_mode_takes_for_a_constant_is_wrong_there_alone() -> None:
-    operators = AUTOGRAD.operators | {"tanh": "cut_off({x})"}
-    engine = Engine(replace(AUTOGRAD, name="cut off", setup=AUTOGRAD.setup + CUT_OFF, operators=operators))
-    bench = Bench(engine, Settings("standard"))
-    assert {bench.grade(f.check("tanh")).verdict for f in (SECOND_ORDER, FORWARD_MODE)} == {"passed"}
-    found = bench.grade(MIXED_MODES.check("tanh"))
+def test_a_rule_that_is_right_in_all_modes_passes() -> None:
+    assert verdict(bench(tanh="bent({x})"), "tanh").verdict == "passed"
+
+
+@pytest.mark.parametrize("both", FAULTS)
+def test_a_slope_that_is_a_constant_only_in_one_pair_of_modes_is_wrong_there_alone(both: tuple[bool, bool]) -> None:
+    changed = bench(FAULTS[both], tanh="bent({x})")
+    found = verdict(changed, "tanh")
     assert found.verdict == "wrong"
-    assert modes(parse(found.scenario)) == (True, False)
-    assert bench.grade(MIXED_MODES.check("exp")).verdict == "passed"
+    assert modes(parse(found.scenario)) == both
     assert len(parse(found.scenario).steps) == 5
+    assert changed.grade(FORWARD_MODE.check("tanh")).verdict == "passed"
+    assert verdict(changed, "exp").verdict == "passed"
 
 
-def test_an_operator_that_is_wrong_in_one_mode_is_not_judged() -> None:
-    setup = AUTOGRAD.setup + CUT_OFF + "defjvp(cut_off, lambda g, ans, x: 2 * g)\n"
-    operators = AUTOGRAD.operators | {"tanh": "cut_off({x})"}
-    found = verdict(Engine(replace(AUTOGRAD, name="wrong", setup=setup, operators=operators)), "tanh")
-    assert (found.verdict, found.message) == ("inconclusive", "forward_mode/tanh fails already")
+def test_a_point_that_is_wrong_in_reverse_mode_hides_nothing() -> None:
+    changed = bench(FAULTS[True, False], tanh="bent({x})")
+    second = changed.grade(SECOND_ORDER.check("tanh"))
+    assert (second.verdict, second.message.count("is nan")) == ("wrong", 1)  # cosh overflows
+    assert (verdict(changed, "tanh").verdict, verdict(changed, "tanh").cause) == ("wrong", second.id)
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome", "cause"),
+    [
+        ("defjvp(bent, lambda g, ans, x: 2 * g)", "wrong", "forward_mode/tanh"),
+        ("defjvp(bent, lambda g, ans, x: g * mispelt)", "unexpected-error", "forward_mode/tanh"),
+        ("del autograd.core.primitive_jvps[bent]", "unsupported", ""),
+    ],
+)
+def test_a_fault_of_forward_mode_is_reported_once(rule: str, outcome: str, cause: str) -> None:
+    changed = bench(rule, profile="smoke", tanh="bent({x})")
+    assert changed.grade(FORWARD_MODE.check("tanh")).verdict == outcome
+    found = verdict(changed, "tanh")
+    assert (found.failed, found.cause) == (False, cause)
+    assert (found.verdict == "unsupported") is (outcome == "unsupported")
+
+
+def test_a_product_that_is_wrong_is_blamed_on_no_other_operator() -> None:
+    changed = bench(PRODUCTS, multiply="times({x}, {y}) if np.ndim({x}) == np.ndim({y}) == 0 else {x} * {y}")
+    found = {name: verdict(changed, name).verdict for name in ("multiply", "sin", "exp")}
+    assert found == {"multiply": "wrong", "sin": "passed", "exp": "passed"}
 
 
 def test_an_engine_of_one_mode_is_not_asked_for_two() -> None:
-    found = verdict(Engine(ADAPTER), "tanh")
+    found = verdict(Bench(Engine(ADAPTER), Settings("smoke")), "tanh")
     assert (found.verdict, found.message) == ("unsupported", "the engine has no mixed_modes")
 
 
