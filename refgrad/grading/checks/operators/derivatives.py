@@ -282,16 +282,26 @@ def _of_mixed_modes(check: FamilyCheck, scenario: Scenario, finding: Finding, be
     return not any(examine(each, bench.engine).failed for each in (in_reverse, once))
 
 
+def _modes(check: FamilyCheck, bench: Bench) -> list[Verdict]:
+    """Return the verdicts of forward mode at first order and of reverse mode at second order."""
+    return [bench.grade(family.check(check.operator_name)) for family in (FORWARD_MODE, SECOND_ORDER)]
+
+
+def _by_inaccurate_mode(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if an inaccuracy of one of the modes explains the failure."""
+    known = is_known_inaccuracy(scenario, finding, _modes(check, bench))
+    return known or _by_inaccuracy(check, scenario, finding, bench)
+
+
 def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
     """Differentiate twice: forward mode over reverse mode, reverse over forward, and forward over forward.
 
     Where one mode fails already, only what it gets right is tried.
     """
-    name = check.operator_name
-    modes = [bench.grade(family.check(name)) for family in (FORWARD_MODE, SECOND_ORDER)]
+    modes = _modes(check, bench)
     if undecided := _undecided(check, bench, *modes):
         return undecided
-    products = name == WEIGHT or not bench.grade(MIXED_MODES.check(WEIGHT)).failed
+    products = check.operator_name == WEIGHT or not bench.grade(MIXED_MODES.check(WEIGHT)).failed
     fixed, weighted = (generation.mixed_modes_cases,), _weighted(check, bench) if products else False
     verdict = _tried(check, bench, generation.mixed_modes_scenario, fixed=fixed, weighted=weighted)
     cause = next((each.id for each in modes if is_broken(each)), "")
@@ -301,7 +311,13 @@ def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
 
 
 MIXED_MODES: Final = after_own_value(
-    "mixed_modes", _in_mixed_modes, own_value, *FOUNDATIONS, reports=_of_mixed_modes, is_about=has_derivatives
+    "mixed_modes",
+    _in_mixed_modes,
+    own_value,
+    *FOUNDATIONS,
+    reports=_of_mixed_modes,
+    explains=_by_inaccurate_mode,
+    is_about=has_derivatives,
 )
 
 

@@ -140,6 +140,12 @@ def test_a_point_that_is_wrong_in_reverse_mode_hides_nothing() -> None:
     assert (verdict(changed, "tanh").verdict, verdict(changed, "tanh").cause) == ("wrong", second.id)
 
 
+def test_an_inaccuracy_of_one_mode_explains_that_of_two() -> None:
+    changed = bench("def push(x): return slope(x) * (1 + 1e-9)", tanh="bent({x})")
+    assert changed.grade(FORWARD_MODE.check("tanh")).verdict == "inaccurate"
+    assert verdict(changed, "tanh").verdict == "passed"
+
+
 @pytest.mark.parametrize(
     ("rule", "outcome", "cause"),
     [
