@@ -34,6 +34,7 @@ from refgrad.generation.single_operators.derivatives import (
     subsets_of_second_order,
     third_order_cases,
     third_order_scenario,
+    with_tangents,
 )
 from refgrad.generation.single_operators.exceptional import Position, exceptional_positions, numbers_at
 from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases
