@@ -78,8 +78,8 @@ read value h
 
 
 def bench(*setup: str, profile: str = "standard", **operators: str) -> Bench:
-    changes = {"setup": "\n".join((AUTOGRAD.setup, SPELLED, *setup)), "operators": AUTOGRAD.operators | operators}
-    return Bench(Engine(replace(AUTOGRAD, name="changed", **changes)), Settings(profile))  # type: ignore[arg-type]
+    text, spelled = "\n".join((AUTOGRAD.setup, SPELLED, *setup)), {**AUTOGRAD.operators, **operators}
+    return Bench(Engine(replace(AUTOGRAD, name="changed", setup=text, operators=spelled)), Settings(profile))
 
 
 def verdict(bench: Bench, operator: str) -> Verdict:
