@@ -171,8 +171,8 @@ def _of_tangents(check: FamilyCheck, scenario: Scenario, finding: Finding, bench
     """Return True if the failure is specific to forward mode, in which each operator is right on its operands."""
     if not is_about_tangents(check, scenario, finding, bench):
         return False
-    alone = (each for name in sorted(scenario.operators) for each in isolated_applications(scenario, name))
-    pushed = (generation.with_tangents(each, generation.Choices(0), Profile()) for each in alone)
+    isolated = (each for name in sorted(scenario.operators) for each in isolated_applications(scenario, name))
+    pushed = (generation.with_tangents(each, generation.Choices(0), Profile()) for each in isolated)
     return not any(examine(each, bench.engine).failed for each in pushed)
 
 
