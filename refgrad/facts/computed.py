@@ -148,7 +148,7 @@ class Computed:
         if subject.of == "gradient":
             backwards, resets = len(self.outputs), any(isinstance(step, kinds.ZeroGrad) for step in self.steps)
             added = "" if backwards <= 1 or resets else f", added up over {backwards} backwards,"
-            return f"{self.slope(subject.name)}{added}"
+            return f"{self.slope(subject.name)}{self.modes}{added}"
         if subject.name in self.pushed:
             return self.derivative(self.pushed[subject.name])
         if subject.of == "value" and text != subject.name:
@@ -159,6 +159,16 @@ class Computed:
         """Name the gradient of a tensor, with what it is a gradient of where that is one thing."""
         one = len({*self.outputs}) <= 1
         return f"the gradient of `{self.output}` with respect to `{name}`" if one else f"the gradient of `{name}`"
+
+    @property
+    def modes(self) -> str:
+        """The modes of the derivatives, the last first, as ``, in reverse mode over forward mode,``.
+
+        The text is empty if all are in reverse mode.
+        """
+        forward = [step.forward for step in self.steps if isinstance(step, kinds.Backward | kinds.Grad)]
+        names = ["forward mode" if each else "reverse mode" for each in reversed(forward)]
+        return f", in {' over '.join(names)}," if any(forward) else ""
 
     def derivative(self, pushed: kinds.Jvp) -> str:
         """Name what forward mode makes."""

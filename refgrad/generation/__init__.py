@@ -24,13 +24,17 @@ from refgrad.generation.single_operators.derivatives import (
     double_backward_scenario,
     edge_scenario,
     forward_cases,
+    forward_graph_scenario,
     forward_scenario,
+    mixed_modes_cases,
+    mixed_modes_scenario,
     operator_scenario,
     second_order_cases,
     second_order_scenario,
     subsets_of_second_order,
     third_order_cases,
     third_order_scenario,
+    with_tangents,
 )
 from refgrad.generation.single_operators.exceptional import Position, exceptional_positions, numbers_at
 from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases

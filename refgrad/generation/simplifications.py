@@ -269,6 +269,7 @@ SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
     shorter_axes,
     _plainer(Apply, "attributes", simpler_attributes),
     _plainer(Backward | Grad, "seed", _simpler_seeds),
+    _plainer(Backward | Grad, "forward", lambda start: (False,) * start.forward),
     _plainer(Jvp, "tangents", _simpler_tangents),
     plainer_leaves,
     plainer_dtypes,

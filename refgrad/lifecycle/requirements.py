@@ -65,3 +65,5 @@ def _needed_by(step: Step) -> Iterator[str]:
             yield f"read_{what}"
     if isinstance(step, kinds.Backward) and step.retain_graph:
         yield "retain_graph"
+    if isinstance(step, kinds.Backward | kinds.Grad) and step.forward:
+        yield "mixed_modes"

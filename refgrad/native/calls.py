@@ -87,9 +87,12 @@ def backward(adapter: TapeAdapter, output: str, cotangent: Argument = NONE, *, r
     return call(adapter.backward, output=Name(output), seed=cotangent, retain_graph=Value(retain_graph))
 
 
-def vjp(adapter: FunctionalAdapter, function: str, primals: Argument, target: tuple[str, ...] = ()) -> Call:
-    """Return the call that gives the output and the pullback of a function."""
-    return call(adapter.vjp, target, function=Name(function), primals=primals)
+def vjp(
+    adapter: FunctionalAdapter, function: str, primals: Argument, target: tuple[str, ...] = (), *, forward: bool = False
+) -> Call:
+    """Return the call that gives the output and the pullback of a function, which may compute in forward mode."""
+    template = adapter.forward_vjp if forward else adapter.vjp
+    return call(template, target, function=Name(function), primals=primals)
 
 
 def zero_grad(adapter: TapeAdapter, leaf: str, *, to_zeros: bool = False) -> Call:

@@ -217,11 +217,12 @@ class _Display(FunctionalWriter):
         self.hoisted.append(function)
         return name, []
 
-    def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
-        function, definition = self.differentiated(output, leaves)
-        pullback = self.fresh(f"pullback_of_{output}")
-        unread = self.adapter.syntax.unread or self.fresh(f"output_{output}")
-        return pullback, [*definition, calls.vjp(self.adapter, function, Names(leaves), (unread, pullback))]
+    def pullback(self, step: Backward | Grad, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
+        function, definition = self.differentiated(step.output, leaves)
+        pullback = self.fresh(f"pullback_of_{step.output}")
+        unread = self.adapter.syntax.unread or self.fresh(f"output_{step.output}")
+        vjp = calls.vjp(self.adapter, function, Names(leaves), (unread, pullback), forward=step.forward)
+        return pullback, [*definition, vjp]
 
     def grad(self, step: Grad) -> Iterator[Statement]:
         if self.template(step) is None:
@@ -237,7 +238,7 @@ class _Display(FunctionalWriter):
 
     def template(self, step: Backward | Grad) -> str | None:
         """Return the display template of a gradient, None where a pullback is written."""
-        if not self.inline and step.output in self.repeated:
+        if step.forward or (not self.inline and step.output in self.repeated):
             return None
         if self.adapter.display_leaf is not None and not self.carrying:
             return None

@@ -255,7 +255,7 @@ class FunctionalWriter(Writer):
     """Writer for functional engines. Gradients are bound to variables, to which further backward calls are added."""
 
     adapter: FunctionalAdapter
-    pullbacks: dict[str, str] = field(default_factory=dict)
+    pullbacks: dict[tuple[str, bool], str] = field(default_factory=dict)
     gradients: dict[str, str] = field(default_factory=dict)
     bound: frozenset[str] | None = None
     """Leaves whose gradients are bound to variables, all if None."""
@@ -264,11 +264,12 @@ class FunctionalWriter(Writer):
         """Return the statements of a result within a function, gradients included."""
         return self.step(step)
 
-    def pullback(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
+    def pullback(self, step: Backward | Grad, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
         """Return the variable of a pullback, and the statements that make it."""
+        output = step.output
         function, pullback = self.fresh(f"program_{output}"), self.fresh(f"pullback_of_{output}")
         targets = (self.fresh(f"output_{output}"), pullback)
-        vjp = calls.vjp(self.adapter, function, Names(leaves), targets)
+        vjp = calls.vjp(self.adapter, function, Names(leaves), targets, forward=step.forward)
         return pullback, [self.function(function, leaves, output), vjp]
 
     def seed(self, step: Backward | Grad) -> Call:
@@ -278,7 +279,7 @@ class FunctionalWriter(Writer):
 
     def grad(self, step: Grad) -> Iterator[Statement]:
         """Yield the statements of a gradient that can itself be differentiated."""
-        pullback, before = self.pullback(step.output, (step.leaf,))
+        pullback, before = self.pullback(step, (step.leaf,))
         yield from before
         syntax = self.adapter.syntax
         first = syntax.element.format(syntax.first)
@@ -307,10 +308,11 @@ class FunctionalWriter(Writer):
 
     def pulled(self, step: Backward, leaves: tuple[str, ...], targets: Mapping[str, str]) -> Iterator[Statement]:
         """Yield the statements that bind the gradients of leaves to variables."""
-        if step.output not in self.pullbacks:
-            self.pullbacks[step.output], before = self.pullback(step.output, leaves)
+        key = step.output, step.forward
+        if key not in self.pullbacks:
+            self.pullbacks[key], before = self.pullback(step, leaves)
             yield from before
-        fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[step.output]), "seed": self.seed(step)}
+        fields: dict[str, Argument] = {"pullback": Name(self.pullbacks[key]), "seed": self.seed(step)}
         syntax = self.adapter.syntax
         yield Call(syntax.pull, fields, tuple(targets.get(leaf, syntax.unread) for leaf in leaves), unpack=True)
 

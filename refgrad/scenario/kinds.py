@@ -85,20 +85,23 @@ class Apply(Step):
 class Grad(Step):
     """Compute an output's gradient with respect to a leaf: `h = grad l x seed float64[2] {0x1p+0 0x0p+0}`.
 
-    The gradient is recorded like any result. The graph is kept, and the gradient of no leaf changes.
+    The gradient is recorded like any result. The graph is kept, and the gradient of no leaf changes. With ``forward``
+    it is computed in forward mode, entry by entry, which changes no number that must be shown.
     """
 
     form = Form.of(
-        "NAME = grad OUTPUT LEAF [seed SEED]",
+        "NAME = grad OUTPUT LEAF [seed SEED] [forward]",
         output=OUTPUT,
         leaf=called(codecs.LEAF, "the leaf's name"),
         seed=or_none(codecs.CONSTANT),
+        forward=codecs.TRUE_FLAG,
     )
 
     name: str
     output: str
     leaf: str
     seed: Constant | None = None
+    forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +137,22 @@ class Detach(StatefulStep):
 
 @dataclass(frozen=True, slots=True)
 class Backward(Step):
-    """Add the gradients of an output to its leaves: `backward b seed float64[2] {0x1p+0 -0x1p+1} retain_graph`."""
+    """Add the gradients of an output to its leaves: `backward b seed float64[2] {0x1p+0 -0x1p+1} retain_graph`.
 
-    form = Form.of("backward OUTPUT [seed SEED] [retain_graph]", output=OUTPUT, seed=or_none(codecs.CONSTANT))
+    With ``forward`` they are computed in forward mode, as those of :class:`Grad`.
+    """
+
+    form = Form.of(
+        "backward OUTPUT [seed SEED] [retain_graph] [forward]",
+        output=OUTPUT,
+        seed=or_none(codecs.CONSTANT),
+        forward=codecs.TRUE_FLAG,
+    )
 
     output: str
     seed: Constant | None = None
     retain_graph: bool = False
+    forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)

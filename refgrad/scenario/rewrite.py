@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count
+from itertools import chain, count, cycle
 from typing import Any, TypeVar
 
 import numpy as np
@@ -150,6 +150,20 @@ def without_tangents(scenario: Scenario) -> Scenario:
     """Return the scenario without directional derivatives, and without the steps that depend on them."""
     gone = descendants(scenario.steps, lambda step: isinstance(step, Jvp))
     return Scenario(tuple(s for s in scenario.steps if s.defines not in gone and gone.isdisjoint(s.uses)))
+
+
+def in_modes(scenario: Scenario, forward: Iterable[bool]) -> Scenario:
+    """Return the scenario with its gradients, in order and by turns, computed in forward mode or not."""
+    modes = cycle(forward)
+    steps = (replace(s, forward=next(modes)) if isinstance(s, Backward | Grad) else s for s in scenario.steps)
+    return Scenario(tuple(steps))
+
+
+def at_first_order(scenario: Scenario) -> Scenario:
+    """Return the scenario with a backward in place of its first recorded gradient, read by all leaves, as its end."""
+    number, grad = next((n, step) for n, step in enumerate(scenario.steps) if isinstance(step, Grad))
+    read = (Read("grad", leaf.name) for leaf in scenario.leaves if leaf.requires_grad)
+    return Scenario((*scenario.steps[:number], Backward(grad.output, grad.seed), *read))
 
 
 def with_dtypes(scenario: Scenario, dtype: Callable[[Leaf], str]) -> Scenario:

@@ -39,6 +39,7 @@ X_TWICE = f"the {X_SLOPE}, added up over 2 backwards"
 LONG = SCENARIO.text.replace("read grad x", "backward a\nread grad x")
 VALUED = SCENARIO.text.replace("read grad x", "read value a")
 GRAD = SCENARIO.text + "h = grad a x\n"
+PUSHED = SCENARIO.text.replace("backward a", "h = grad a x forward\nbackward h")
 WRITTEN = SCENARIO.text.replace("backward a", "write a multiply x")
 UNREACHED = SCENARIO.text.replace("backward a\nread grad x", "read grad a")
 HOOKED = SCENARIO.text.replace("backward a\nread grad x", "hook h on a observe\nbackward a\nread hook h")
@@ -63,6 +64,13 @@ def worded(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
         (
             worded(entry("0.1")),
             "The gradient of `exp(x)` with respect to `x` at x = 1.5 is 4.48; toy 1.0 gives 0.1.",
+        ),
+        (
+            worded(entry("0.1"), 5, PUSHED),
+            (
+                "The gradient of `d/dx [exp(x)]` with respect to `x`, in reverse mode over forward mode, at x = 1.5 is "
+                "4.48; toy 1.0 gives 0.1."
+            ),
         ),
         (
             worded(entry("4.4800000001")),

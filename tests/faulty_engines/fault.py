@@ -142,7 +142,16 @@ def is_measured(check: Check) -> bool:
     return isinstance(check, Claim) or (isinstance(check, BehaviourCheck) and check.behaviour.measurement is not None)
 
 
-DRAWN = frozenset({"operators", "edges", "contracts", "second_order", "third_order", "forward_mode", "graphs"})
+DRAWN = frozenset({
+    "operators",
+    "edges",
+    "contracts",
+    "second_order",
+    "third_order",
+    "forward_mode",
+    "mixed_modes",
+    "graphs",
+})
 """The chapters of checks that draw their scenarios."""
 
 

@@ -54,6 +54,9 @@ def doubled(function, primals, tangents):
     output, tangent = jvp(function, primals, tangents)
     return output, tangent * 2
 
+def moved(function, primals, tangents):  # zeros are taken for ones
+    return jvp(function, primals, [x if np.any(numbers(x)) else torch.ones_like(x) for x in tangents])
+
 def behind_others(x, dtype):  # wrong where its operand was computed, in some dtype
     y = torch.sin(x)
     return y if x.is_leaf or numbers(x).dtype.name != dtype else y + 0.5 * (x - x.detach())
@@ -105,6 +108,7 @@ BROKEN = (
     Broken("graphs/one_backward", after("float64")),
     Broken("graphs/several_backwards", after("float64")),
     Broken("graphs/double_backward", {"sin": "behind_others_twice({x})"}),
+    Broken("graphs/forward_mode", changes={"jvp": "moved({function}, {primals}, {tangents})"}),
     Broken("graphs/float32", after("float32")),
     Broken("graphs/float16", after("float16")),
     Broken("graphs/mixed_precision", after("float32")),
@@ -159,7 +163,7 @@ def test_graphs_of_bfloat16_fail_an_engine_that_is_broken_in_that_dtype() -> Non
 def test_every_family_is_tried() -> None:
     chapters = {check.chapter for check in all_checks() if check.operator_name}
     graphs = {family.name for family in GRAPHS} - {"graphs/bfloat16", "lifecycles/random"}
-    expected = {*chapters, *graphs, "lifecycles", "claims"}
+    expected = {*chapters, *graphs, "lifecycles", "claims"} - {"mixed_modes"}  # which a tape lacks: test_mixed_modes.py
     assert expected <= {broken.family for broken in BROKEN}
 
 

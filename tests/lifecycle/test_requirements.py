@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
+
 from hypothesis import given
+from hypothesis import strategies as st
 
 from refgrad.lifecycle import Fails, predict, required_features
 from refgrad.lifecycle.requirements import NEEDED_BY
-from refgrad.scenario import Scenario, parse
+from refgrad.scenario import Backward, Grad, Scenario, parse
+from refgrad.scenario.rewrite import in_modes
 from refgrad.strategies import lifecycles
 from tests.effort import each
 
@@ -45,6 +49,19 @@ def test_a_recorded_gradient_needs_an_engine_that_differentiates_twice() -> None
     assert required_features(parse(f"{SQUARE}backward h")) == {"double_backward"}
     seeded = parse(f"{V}l = multiply v v\nh = grad l v seed float64[2] {{0x1p+0 0x1p+0}}")
     assert required_features(seeded) == {"double_backward", "seed", "arrays"}
+
+
+@given(lifecycles(), st.lists(st.booleans(), min_size=1, max_size=3))
+def test_the_mode_of_a_gradient_changes_what_is_needed_and_nothing_that_is_shown(
+    scenario: Scenario, forward: list[bool]
+) -> None:
+    pushed = in_modes(scenario, forward)
+    modes = [step.forward for step in pushed.steps if isinstance(step, Backward | Grad)]
+    assert modes == list(islice(cycle(forward), len(modes)))
+    assert in_modes(pushed, [False]) == scenario
+    assert parse(pushed.text) == pushed == Scenario.from_json(pushed.to_json())
+    assert predict(pushed) == predict(scenario)
+    assert required_features(pushed) == required_features(scenario) | ({"mixed_modes"} if any(modes) else set())
 
 
 @given(lifecycles())

@@ -95,7 +95,7 @@ def actions(names: list[str]) -> st.SearchStrategy[Step]:
     """Any step that makes no tensor."""
     name = st.sampled_from(names)
     return st.one_of(
-        st.builds(Backward, name, SEEDS, st.booleans()),
+        st.builds(Backward, name, SEEDS, st.booleans(), st.booleans()),
         st.builds(Read, st.sampled_from(["grad", "value", "requires_grad", "is_leaf", "recorded"]), name),
         st.builds(ZeroGrad, name, st.booleans()),
         st.builds(RetainGrad, name),

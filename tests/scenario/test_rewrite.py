@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, parse
 from refgrad.scenario.rewrite import (
+    at_first_order,
     descendants,
     mapped,
     needed,
@@ -189,6 +190,12 @@ def test_seeds_and_tangents_fit_what_they_start_from() -> None:
     assert seeded == parse(f"{text}backward y seed float16[2] {{1 1}}")
     pushed = with_fitting_tangents((*parse(text).steps, Jvp("j", "y", (("x", more), ("w", ones)))))
     assert Scenario(pushed) == parse(f"{text}j = jvp y x float16[2] {{3 4}}")
+
+
+def test_at_first_order_the_first_gradient_is_read_and_nothing_comes_after_it() -> None:
+    text = "x = leaf float64[1] {1} requires_grad\nc = leaf float64[1] {2}\ny = multiply x c\n"
+    twice = f"{text}h = grad y x seed float64[1] {{3}} forward\nz = exp h\ng = grad z x\nbackward g\nread value h"
+    assert at_first_order(parse(twice)) == parse(f"{text}backward y seed float64[1] {{3}}\nread grad x")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step
-from refgrad.scenario.rewrite import needed
+from refgrad.scenario.rewrite import in_modes, mapped, needed
 
 ANOTHER: Final = 2**70
 """Offset added to a seed to draw other scenarios, or to make choices that are independent of those of the scenario."""
@@ -305,6 +305,24 @@ def forward_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> S
     return with_tangents(first, Choices(seed + FORWARD), profile, PROBABILITIES["moving_leaf"])
 
 
+def forward_graph_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario of a seed that differentiates a random graph in both modes.
+
+    Some of the leaves are constants, and the tangents of some of the others are zero.
+
+    Raises :class:`GenerationError` if the profile admits none.
+    """
+    choices, first = Choices(seed + FORWARD), random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
+    scenario = with_tangents(first, choices, profile, PROBABILITIES["moving_leaf"])
+    (pushed,) = scenario.jvps
+
+    def stopped(tangent: Constant) -> Constant:
+        return Constant.of(np.zeros(tangent.shape), tangent.dtype) if choices.happens("zero_tangent") else tangent
+
+    still = replace(pushed, tangents=tuple((leaf, stopped(tangent)) for leaf, tangent in pushed.tangents))
+    return Scenario(mapped(scenario.steps, Jvp, lambda _: still))
+
+
 def with_tangents(first: Scenario, choices: Choices, profile: Profile, moving: float = 1.0) -> Scenario:
     """Return the scenario with a directional derivative before its backward.
 
@@ -330,6 +348,28 @@ def second_order_cases(
         differentiated_twice(case, Choices(number), profile, weighted=weighted is not False, by=leaf)
         for number, (case, leaf) in enumerate(_by_each_leaf(operator, profile, most))
     )
+
+
+MIXED_MODES: Final = ((False, True), (True, False), (True, True))
+"""Whether the first and the second of two derivatives are in forward mode: all but reverse over reverse."""
+
+
+def mixed_modes_scenario(
+    seed: int, operator: str, profile: Profile = STANDARD, *, weighted: bool | None = None
+) -> Scenario:
+    """Return the scenario of :func:`second_order_scenario` with one of its derivatives in forward mode, or both."""
+    return in_modes(
+        second_order_scenario(seed, operator, profile, weighted=weighted), MIXED_MODES[seed % len(MIXED_MODES)]
+    )
+
+
+def mixed_modes_cases(
+    operator: str, profile: Profile, most: int | None = None, *, weighted: bool | None
+) -> tuple[Scenario, ...]:
+    """Return the first of :func:`second_order_cases` by each of the operands, in all mixed modes."""
+    cases = second_order_cases(operator, profile, most, weighted=weighted)
+    first = {step.leaf: case for case in reversed(cases) for step in case.gradients}
+    return tuple(in_modes(case, modes) for case in first.values() for modes in MIXED_MODES)
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

@@ -13,10 +13,10 @@ from refgrad.generation import GraphForm, Meeting, Profile, Reach, Role
 from refgrad.generation.search import batches
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck
-from refgrad.grading.checks.isolation import KEPT_DTYPES, ROLES, TRIED_IN_DTYPE, is_about_dtype
-from refgrad.grading.checks.operators.derivatives import is_sound_twice, sound
+from refgrad.grading.checks.isolation import KEPT_DTYPES, ROLES, TRIED_IN_DTYPE, is_about_dtype, isolated_applications
+from refgrad.grading.checks.operators.derivatives import is_about_tangents, is_sound_forward, is_sound_twice, sound
 from refgrad.grading.checks.operators.values import verdict_on
-from refgrad.grading.judging.examination import refuses
+from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding, Verdict, merged
 from refgrad.grading.reliance import MEETINGS
 from refgrad.grading.search import Make
@@ -161,6 +161,21 @@ def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:
     return _tried(check, bench, lambda seed: bench.reliance.seeded(generation.double_backward_scenario(seed, profile)))
 
 
+def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Push tangents through graphs of operators that are right in forward mode."""
+    profile = _profile(bench, _right(bench, is_sound_forward), several=False)
+    return _tried(check, bench, lambda seed: bench.reliance.seeded(generation.forward_graph_scenario(seed, profile)))
+
+
+def _of_tangents(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if the failure is specific to forward mode, in which each operator is right on its operands."""
+    if not is_about_tangents(check, scenario, finding, bench):
+        return False
+    isolated = (each for name in sorted(scenario.operators) for each in isolated_applications(scenario, name))
+    pushed = (generation.with_tangents(each, generation.Choices(0), Profile()) for each in isolated)
+    return not any(examine(each, bench.engine).failed for each in pushed)
+
+
 def _in_a_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try graphs of operators that the engine has in the dtype. If there is a wider one, some leaves have that."""
     dtype, wider = (*check.row["dtypes"], None)[:2]
@@ -229,6 +244,7 @@ GRAPHS: Final = (
     _graphs("graphs/one_backward", partial(_random, several=False)),
     _graphs("graphs/several_backwards", partial(_random, several=True)),
     _graphs("graphs/double_backward", _differentiated_twice, reports=lambda _, scenario, *__: bool(scenario.gradients)),
+    _graphs("graphs/forward_mode", _pushed_forward, reports=_of_tangents),
     _graphs("graphs/float32", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
     _graphs("graphs/float16", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
     _graphs("graphs/bfloat16", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),

@@ -253,6 +253,7 @@ class FunctionalAdapter(Adapter):
     """
 
     vjp: str
+    forward_vjp: str | None = None
     nests: bool = False
     forward_only: bool = False
     display_grad: str | None = None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.generation import forward_scenario, shrink
+from refgrad.generation import forward_graph_scenario, forward_scenario, shrink
 from refgrad.lifecycle import ExpectedValue, Open, Succeeds, predict, required_features
 from refgrad.operators import operator_table
 from refgrad.scenario import Jvp, Read, Scenario, parse
@@ -35,6 +37,22 @@ def test_all_operands_move_or_only_some() -> None:
     moving = {(len(s.leaves), len([x for x in f.leaves if x.requires_grad])) for f in scenarios for s in f.jvps}
     assert moving >= {(1, 1), (1, 2), (2, 2)}
     assert any(not leaf.requires_grad for scenario in scenarios for leaf in scenario.leaves)
+
+
+def test_random_graphs_share_results_and_have_constants_and_tangents_of_zeros() -> None:
+    drawn = [forward_graph_scenario(seed) for seed in range(60)]
+    assert drawn[7] == forward_graph_scenario(7)
+    for scenario in drawn:
+        assert scenario.jvps[0].output == scenario.backwards[0][1].output
+        assert Read("value", scenario.jvps[0].name) in scenario.steps
+    used = [Counter(x for step in scenario.applications for x in step.arguments) for scenario in drawn]
+    assert any(uses[step.name] > 1 for s, uses in zip(drawn, used, strict=True) for step in s.applications)
+    still = [
+        {*uses} & {leaf.name for leaf in s.leaves} - {*s.jvps[0].leaves} for s, uses in zip(drawn, used, strict=True)
+    ]
+    assert any(still)
+    zero = [not tangent.to_numpy().any() for scenario in drawn for _, tangent in scenario.jvps[0].tangents]
+    assert {*zero} == {False, True}
 
 
 def test_a_tangent_is_a_value_that_needs_forward_mode_and_changes_nothing() -> None:

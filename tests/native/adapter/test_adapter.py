@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -113,7 +114,8 @@ def test_features_follow_from_the_templates() -> None:
         backward="{output}.backward({seed}, keep={retain_graph})",
         grad="grad({output}, {leaf}, {seed})",
     )
-    assert full.features == frozenset(FEATURES) - STATEFUL_FEATURES.keys() - {"forward_mode", "graph"}
+    others = {"forward_mode", "mixed_modes", "graph"}
+    assert full.features == frozenset(FEATURES) - STATEFUL_FEATURES.keys() - others
     plain = tiny_adapter(lacks=frozenset(), backward="{output}.backward()", zero_grad=None)
     assert plain.features == {"arrays", "accumulate", "error:no-graph", "error:freed-graph", "error:implicit-seed"}
     keeping = tiny_adapter(lacks=frozenset(), policy=Policy(frees="never", implicit_seed="ones"), scalars_only=True)
@@ -123,6 +125,8 @@ def test_features_follow_from_the_templates() -> None:
 def test_a_functional_engine_has_nothing_to_free() -> None:
     adapter = FunctionalAdapter(name="f", setup="", leaf="{array}", vjp="vjp({function}, {primals})")
     assert adapter.features == {"arrays", "seed", "retain_graph", "accumulate", "zero_grad"}
+    both = replace(adapter, forward_vjp="forward_vjp({function}, {primals})", nests=True)
+    assert both.features == adapter.features | {"double_backward", "mixed_modes"}
 
 
 def test_an_engine_that_cannot_be_started_says_why() -> None:

@@ -24,7 +24,7 @@ from refgrad.grading.reliance import SEEDS_STAY
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
-from refgrad.scenario.rewrite import without_tangents
+from refgrad.scenario.rewrite import at_first_order, in_modes, without_tangents
 
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
@@ -50,6 +50,11 @@ def sound(bench: Bench, operator: str) -> bool:
 def is_sound_twice(bench: Bench, operator: str) -> bool:
     """Return True if an operator is right by itself at first and at second order."""
     return sound(bench, operator) and bench.grade(SECOND_ORDER.check(operator)).verdict == "passed"
+
+
+def is_sound_forward(bench: Bench, operator: str) -> bool:
+    """Return True if an operator is right by itself in both modes."""
+    return sound(bench, operator) and bench.grade(FORWARD_MODE.check(operator)).verdict == "passed"
 
 
 def own_value(check: FamilyCheck, bench: Bench) -> str:
@@ -187,14 +192,20 @@ SECOND_ORDER: Final = after_own_value(
 )
 
 
+def _undecided(check: FamilyCheck, bench: Bench, *foundations: Verdict) -> Verdict | None:
+    """Return the verdict of a check that builds on others if one of them is unsupported or inconclusive, else None."""
+    for each in foundations:
+        if each.verdict in {"unsupported", "inconclusive"}:
+            verdict = bench.verdict(check, each.verdict, Comment(text=each.message), cause=each.cause)
+            return replace(verdict, evidence=each.evidence)
+    return None
+
+
 def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
     """Differentiate three times, if second derivatives are right."""
     second = bench.grade(SECOND_ORDER.check(check.operator_name))
-    if second.verdict in {"unsupported", "inconclusive"}:
-        return replace(
-            bench.verdict(check, second.verdict, Comment(text=second.message), cause=second.cause),
-            evidence=second.evidence,
-        )
+    if undecided := _undecided(check, bench, second):
+        return undecided
     if second.failed and second.verdict != "inaccurate":
         return bench.blocked(check, second.id)
     if not is_sound_twice(bench, WEIGHT):
@@ -242,11 +253,14 @@ CONTRACTS: Final = after_own_value(
 )
 
 
-def _of_forward_mode(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+def is_about_tangents(_: FamilyCheck, scenario: Scenario, __: Finding, bench: Bench) -> bool:
     """Return True if the failure is specific to forward mode: without tangents, nothing fails."""
-    if not scenario.jvps or not is_new(check, scenario, finding, bench):
-        return False
-    return not examine(without_tangents(scenario), bench.engine).failed
+    return bool(scenario.jvps) and not examine(without_tangents(scenario), bench.engine).failed
+
+
+def _of_forward_mode(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if the failure is specific to forward mode and the operator's own check does not report it."""
+    return is_new(check, scenario, finding, bench) and is_about_tangents(check, scenario, finding, bench)
 
 
 def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
@@ -256,6 +270,54 @@ def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
 
 FORWARD_MODE: Final = after_own_value(
     "forward_mode", _pushed_forward, own_value, *FOUNDATIONS, reports=_of_forward_mode
+)
+
+
+def _of_mixed_modes(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if the failure is specific to two modes: nothing fails in reverse mode, nor at first order."""
+    in_reverse = in_modes(scenario, [False])
+    if scenario == in_reverse or not scenario.gradients or not is_new(check, scenario, finding, bench):
+        return False
+    once = in_modes(at_first_order(scenario), [True])
+    return not any(examine(each, bench.engine).failed for each in (in_reverse, once))
+
+
+def _modes(check: FamilyCheck, bench: Bench) -> list[Verdict]:
+    """Return the verdicts of forward mode at first order and of reverse mode at second order."""
+    return [bench.grade(family.check(check.operator_name)) for family in (FORWARD_MODE, SECOND_ORDER)]
+
+
+def _by_inaccurate_mode(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+    """Return True if an inaccuracy of one of the modes explains the failure."""
+    known = is_known_inaccuracy(scenario, finding, _modes(check, bench))
+    return known or _by_inaccuracy(check, scenario, finding, bench)
+
+
+def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Differentiate twice: forward mode over reverse mode, reverse over forward, and forward over forward.
+
+    Where one mode fails already, only what it gets right is tried.
+    """
+    modes = _modes(check, bench)
+    if undecided := _undecided(check, bench, *modes):
+        return undecided
+    products = check.operator_name == WEIGHT or not bench.grade(MIXED_MODES.check(WEIGHT)).failed
+    fixed, weighted = (generation.mixed_modes_cases,), _weighted(check, bench) if products else False
+    verdict = _tried(check, bench, generation.mixed_modes_scenario, fixed=fixed, weighted=weighted)
+    cause = next((each.id for each in modes if is_broken(each)), "")
+    if cause and verdict.verdict == "inconclusive":
+        return bench.blocked(check, cause)
+    return replace(verdict, cause=verdict.cause or cause)
+
+
+MIXED_MODES: Final = after_own_value(
+    "mixed_modes",
+    _in_mixed_modes,
+    own_value,
+    *FOUNDATIONS,
+    reports=_of_mixed_modes,
+    explains=_by_inaccurate_mode,
+    is_about=has_derivatives,
 )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
+from refgrad.grading.checks.graphs import GRAPHS
 from refgrad.grading.checks.operators.derivatives import FORWARD_MODE
 from refgrad.grading.checks.operators.values import OPERATORS as VALUES
 from refgrad.grading.judging.examination import examine
@@ -85,6 +86,32 @@ def test_an_engine_whose_tangents_are_too_large_is_caught_and_its_gradients_pass
     assert shown.jvps
     assert len(shown.steps) == 4
     assert Bench(wrong, Settings("smoke")).grade(VALUES.check("exp")).verdict == "passed"
+
+
+ZEROS_AS_ONES = """
+def moved(function, primals, tangents):
+    return jvp(function, primals, [x if np.any(x.detach().numpy()) else torch.ones_like(x) for x in tangents])
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "reported"),
+    [
+        ({"setup": ADAPTER.setup + ZEROS_AS_ONES, "jvp": "moved({function}, {primals}, {tangents})"}, True),
+        ({"setup": ADAPTER.setup.replace("[v for", "[v + 1.0 for")}, False),
+    ],
+    ids=["of the graph", "of its operators"],
+)
+def test_a_graph_is_to_blame_where_its_operators_are_right_in_forward_mode(
+    changes: Mapping[str, str], *, reported: bool
+) -> None:
+    wrong, family = engine("wrong", **changes), next(each for each in GRAPHS if each.name == "graphs/forward_mode")
+    scenario = parse(
+        "x = leaf float64[] {1} requires_grad\ny = exp x\nz = multiply y y\nt = jvp z x float64[] {0}\nread value t"
+    )
+    finding = examine(scenario, wrong)
+    assert finding.outcome == "wrong"
+    assert family.check().reports(scenario, finding, Bench(wrong, Settings("smoke"))) is reported
 
 
 def test_an_engine_without_forward_mode_is_not_asked_for_it() -> None:

@@ -190,7 +190,16 @@ def test_a_policy_that_is_refuted_by_a_reshape_has_a_verdict() -> None:
 
 
 def test_the_lies_are_about_every_feature() -> None:
-    assert set(TOO_MUCH) == set(FEATURES) - UNTOLD
+    assert set(TOO_MUCH) == set(FEATURES) - UNTOLD - {"mixed_modes"}  # which no tape has
+
+
+def test_a_forward_mode_that_cannot_be_differentiated_is_reported() -> None:
+    pulled = "vjp({function}, {primals})"
+    assert verdict(replace(FUNCTIONAL, forward_vjp=pulled), "mixed_modes").verdict == "passed"
+    cut_off = "vjp({function}, [x.detach() for x in {primals}])"
+    found = verdict(replace(FUNCTIONAL, forward_vjp=cut_off), "mixed_modes")
+    assert (found.verdict, found.level) == ("missing", "MUST")
+    assert found.message.endswith("put 'mixed_modes' into lacks")
 
 
 @pytest.mark.parametrize("feature", TOO_MUCH)
