@@ -336,9 +336,10 @@ def _tapes(started: StartedLibrary, modules: Sequence[str], asking: Asking, seen
     for backward in asking.among(
         "backward", candidates.backwards(called) or candidates.with_module(candidates.KNOWN["backward"], modules)
     ):
+        tried = asking.among("seed", seeds if "{seed}" in backward else ["{array}"])
+        running = [seed for seed in tried if started.runs_backward(backward=backward, seed=seed)]
         for gradient in asking.among("gradient", candidates.gradients(started.adapter.value, attributes)):
-            for seed in asking.among("seed", seeds if "{seed}" in backward else ["{array}"]):
-                yield {"backward": backward, "gradient": gradient, "seed": seed}
+            yield from ({"backward": backward, "gradient": gradient, "seed": seed} for seed in running)
 
 
 Works = Callable[[StartedLibrary], Sequence[str]]

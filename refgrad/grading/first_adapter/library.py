@@ -164,6 +164,14 @@ class StartedLibrary(Engine):
         seedless = (Scenario(without_seed(scenario.steps)) for scenario in self._backwards(NUMBER, reset=reset))
         return [*right, f"{NUMBER} without a seed"] if NUMBER in right and any(map(self.shows, seedless)) else right
 
+    def runs_backward(self, **templates: str) -> bool:
+        """Return True if some backward through a plain operator ends without an error, whatever the gradients are."""
+        with suppress(UserError):  # the templates do not fit what is known
+            known = self.knowing(**templates)
+            backwards = (scenario for kind in KINDS for scenario in known._backwards(kind, reset=False))  # noqa: SLF001
+            return any(known.shows(Scenario(scenario.steps[:-1])) for scenario in backwards)
+        return False
+
     def _differentiates_plainly(self, kind: str, *, reset: bool) -> bool:
         """Return True if some plain operator has a right gradient.
 

@@ -42,7 +42,11 @@ def searches_are_brief() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", ALWAYS)
+LONGEST = pytest.param(ALWAYS[-1], marks=pytest.mark.slow)
+"""A fault whose search takes longer than all others together; `test_small_graphs.py` holds its check, too."""
+
+
+@pytest.mark.parametrize("name", [*ALWAYS[:-1], LONGEST])
 def test_a_fault_is_found_on_every_seed(name: str) -> None:
     found = result(name)
     assert found.killed, found
