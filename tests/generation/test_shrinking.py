@@ -119,6 +119,21 @@ def test_the_number_of_questions_is_bounded() -> None:
     assert fails.calls <= 12
 
 
+def test_no_derivative_stays_in_forward_mode_unless_the_failure_needs_it() -> None:
+    scenario = parse("""
+        a = leaf float64[] {0x1p+0} requires_grad
+        b = tanh a
+        c = grad b a forward
+        backward c forward
+        read grad a
+    """)
+    small = shrink(scenario, lambda each: bool(each.gradients))
+    assert [step.forward for step in small.gradients] == [False]
+    kept = shrink(scenario, lambda each: any(step.forward for step in each.gradients))
+    assert [step.forward for step in kept.gradients] == [True]
+    assert "backward c forward" not in kept.text
+
+
 def test_a_scenario_off_its_kinks_is_not_moved_onto_one() -> None:
     scenario = operator_scenario(0, "relu")
     small = shrink(scenario, lambda candidate: "relu" in candidate.operators)

@@ -41,6 +41,12 @@ def test_a_project_without_the_table_has_no_defaults(tmp_path: Path) -> None:
     assert read_defaults(tmp_path) == {}
 
 
+def test_tools_that_are_no_table_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("tool = 3\n")
+    with pytest.raises(DefaultsError, match=r'tool: 3 is not of type "object"$'):
+        read_defaults(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [

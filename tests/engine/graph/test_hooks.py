@@ -37,6 +37,14 @@ def test_a_removed_hook_is_not_called() -> None:
     assert x.grad.item() == 1001.0
 
 
+def test_the_handle_of_a_hook_is_the_target_of_its_context() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    with x.register_hook(lambda gradient: gradient * 10) as handle:
+        handle.remove()
+        (x * 1).backward()
+    assert x.grad.item() == 1.0
+
+
 def test_removing_a_hook_again_leaves_later_ones_alone() -> None:
     x = torch.tensor(2.0, requires_grad=True)
     first = x.register_hook(lambda gradient: gradient * 10)

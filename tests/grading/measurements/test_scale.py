@@ -18,7 +18,7 @@ from refgrad.engine.graph import sweep
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
-from refgrad.grading.measurements.scale import LARGE_GRAPHS, evaluated
+from refgrad.grading.measurements.scale import LARGE_GRAPHS, _tape_text, evaluated
 from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
@@ -220,3 +220,12 @@ def test_a_slow_engine_is_no_steep_one() -> None:
     result = measured(lambda n: 1e-3 * n, steady(), limit=20.0)
     assert result.left_out == 25_000
     assert not result.steep
+
+
+@pytest.mark.parametrize("zero_grad", [None, "reset({leaf})"])
+def test_gradients_are_reset_between_two_orders_if_the_engine_can(zero_grad: str | None) -> None:
+    tape = find_adapter("torch")
+    assert isinstance(tape, TapeAdapter)
+    (graph,) = (graph for graph in LARGE_GRAPHS.values() if graph.order == 2)
+    text = _tape_text(graph, replace(tape, zero_grad=zero_grad))
+    assert ("{zero_grad:leaf}" in text) is (zero_grad is not None)

@@ -303,3 +303,14 @@ def test_arrays_without_entries_have_gradients_without_entries() -> None:
     scenario = program({"x": np.zeros((0, 3))}, ["y = exp x", "l = sum y"])
     assert certified_gradient(scenario, "x").shape == (0, 3)
     assert float(CertifiedOracle(scenario).value("l").midpoint) == 0.0
+
+
+def test_an_output_reaches_what_it_depends_on_whatever_the_slope_is() -> None:
+    scenario = program({"x": 0.0, "z": 1.0}, ["y = multiply x x", "l = multiply y y", "w = exp z"])
+    oracle = CertifiedOracle(scenario)
+    assert [oracle.reaches(*pair) for pair in (("l", "x"), ("l", "z"), ("w", "z"), ("w", "x"))] == [
+        True,
+        False,
+        True,
+        False,
+    ]

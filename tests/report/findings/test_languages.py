@@ -12,9 +12,9 @@ from refgrad.facts import Error, Evidence
 from refgrad.facts.assertion import Condition
 from refgrad.native.languages import LANGUAGES
 from refgrad.native.observation import Raised
-from refgrad.native.statements import Call, Name, Show, Value
+from refgrad.native.statements import Call, Delete, Name, Show, Value
 from refgrad.report.findings import Script
-from refgrad.report.findings.languages import program
+from refgrad.report.findings.languages import program, simplified
 from tests.report.committed import committed_scripts
 from tests.report.example import VERDICTS
 
@@ -89,3 +89,7 @@ def test_a_program_that_ends_with_an_error_shows_nothing() -> None:
     ended = replace(VERDICTS[4], verdict="unexpected-error", evidence=Evidence(raised, 4), reproduction=(SUM, READ))
     printed = program(ended, "", LANGUAGES["javascript"])
     assert (printed.text.strip(), printed.fails) == ("var x = 1 + 1;", True)
+
+
+def test_a_statement_without_expressions_stays_as_it_is() -> None:
+    assert simplified(Delete("x"), "") == Delete("x")
