@@ -74,6 +74,11 @@ class LimitsCotangents(Tape):
         return super().pull(node, np.clip(cotangent, -10, 10))
 
 
+SAVING = (
+    "divide", "exp", "log", "matmul", "multiply", "reciprocal", "relu", "sin", "softmax", "sqrt", "square", "tanh",
+)  # fmt: skip
+"""Operators of the tape whose rules read arrays that they have saved."""
+
 NARROW_GRAPHS = frozenset({"graphs/float32", "graphs/float16", "graphs/mixed_precision"})
 ZERO = "HIPS/autograd#149: a limit that the rule computes as 0 times infinity, or as 0 / 0"
 THRESHOLD = 20
@@ -191,8 +196,8 @@ VALUE_FAULTS: tuple[Fault, ...] = (
         "saves arrays as they lie in memory, whatever their strides",
         "generic: operands that are not contiguous",
         SavesMemory,
-        frozenset({"graphs/one_backward", "operators/matmul"}),
-        NARROW_GRAPHS | {"graphs/several_backwards", "contracts/multiply", "contracts/matmul"},
+        frozenset(f"operators/{name}" for name in SAVING),
+        GRAPHS | NARROW_GRAPHS | {f"contracts/{name}" for name in SAVING},
         ALONE,
     ),
     Fault(
