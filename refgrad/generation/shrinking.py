@@ -58,8 +58,8 @@ def with_short_names(scenario: Scenario) -> Scenario:
 def weight(scenario: Scenario) -> tuple[Any, ...]:
     """Return the complexity of a scenario, what matters most first. Every simplification that is kept reduces it."""
     steps = scenario.steps
-    seeds = [step.seed for step in steps if isinstance(step, Backward | Grad) and step.seed is not None]
-    pushed = [step for step in steps if isinstance(step, Backward | Grad) and step.forward]
+    starts = [step for step in steps if isinstance(step, Backward | Grad)]
+    seeds = [step.seed for step in starts if step.seed is not None]
     tangents = [tangent for step in scenario.jvps for _, tangent in step.tangents]
     constants = [leaf.value for leaf in scenario.leaves] + seeds + tangents
     attributes = [step.to_text() for step in scenario.applications]
@@ -71,7 +71,7 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
         len(steps),
         sum(len(constant.shape) for constant in constants),
         sum(constant.size for constant in constants),
-        len(seeds) + sum(step.retain_graph for step in steps if isinstance(step, Backward)) + len(pushed),
+        len(seeds) + sum(step.forward + (isinstance(step, Backward) and step.retain_graph) for step in starts),
         sum(map(len, attributes)),
         attributes,
         sum(leaf.requires_grad for leaf in scenario.leaves),

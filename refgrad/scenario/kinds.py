@@ -86,7 +86,7 @@ class Grad(Step):
     """Compute an output's gradient with respect to a leaf: `h = grad l x seed float64[2] {0x1p+0 0x0p+0}`.
 
     The gradient is recorded like any result. The graph is kept, and the gradient of no leaf changes. With ``forward``
-    it is computed in forward mode, entry by entry, which changes no number that must be shown.
+    it is computed in forward mode, from one tangent for each entry; the expected numbers are the same.
     """
 
     form = Form.of(
@@ -139,7 +139,7 @@ class Detach(StatefulStep):
 class Backward(Step):
     """Add the gradients of an output to its leaves: `backward b seed float64[2] {0x1p+0 -0x1p+1} retain_graph`.
 
-    With ``forward`` they are computed in forward mode, as those of :class:`Grad`.
+    With ``forward`` they are computed in forward mode, as in :class:`Grad`.
     """
 
     form = Form.of(

@@ -153,14 +153,14 @@ def without_tangents(scenario: Scenario) -> Scenario:
 
 
 def in_modes(scenario: Scenario, forward: Iterable[bool]) -> Scenario:
-    """Return the scenario with its gradients, in order and by turns, computed in forward mode or not."""
+    """Return the scenario with its gradients in forward or reverse mode, by flags that repeat if there are too few."""
     modes = cycle(forward)
     steps = (replace(s, forward=next(modes)) if isinstance(s, Backward | Grad) else s for s in scenario.steps)
     return Scenario(tuple(steps))
 
 
 def at_first_order(scenario: Scenario) -> Scenario:
-    """Return the scenario with a backward in place of its first recorded gradient, read by all leaves, as its end."""
+    """Return the scenario up to its first recorded gradient, with a backward and reads of gradients instead."""
     number, grad = next((n, step) for n, step in enumerate(scenario.steps) if isinstance(step, Grad))
     read = (Read("grad", leaf.name) for leaf in scenario.leaves if leaf.requires_grad)
     return Scenario((*scenario.steps[:number], Backward(grad.output, grad.seed), *read))

@@ -203,7 +203,7 @@ class TorchTensors(TensorLibrary):
     def gradients(
         self, tensors: Sequence[Any], leaves: Sequence[Any], seeds: Sequence[Any], *, batched: bool = False
     ) -> Sequence[Any]:
-        """Return the gradients of the leaves, by vmap if ``batched``, by a backward if a checkpoint is reentrant."""
+        """Return the gradients of the leaves: by vmap if ``batched``, by ``backward`` if a checkpoint is reentrant."""
         options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": batched}
         try:
             return self.torch.autograd.grad(tensors, leaves, seeds, **options)  # type: ignore[no-any-return]

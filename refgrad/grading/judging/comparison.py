@@ -45,7 +45,7 @@ class Expected:
     def certified(self, bits: int = TRUTH_BITS) -> Certified:
         """Return the truth at a precision of ``bits``.
 
-        Rounding accumulates in the order of forward mode if the engine computes gradients in that.
+        If the engine computes gradients in forward mode, the error bound is that of its order of operations.
         """
         if isinstance(self.prediction, ExpectedValue):
             return self.oracle.value(self.prediction.lowered, bits)

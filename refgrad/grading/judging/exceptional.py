@@ -141,7 +141,7 @@ class Dependence:
         return self.position.base.applications[0]
 
     def certified(self, number: float, read: Expectation) -> Certified:
-        """Return the certified result if the entry at the position is this number."""
+        """Return the certified result of the program with ``number`` as the entry at the position."""
         return Expected(self.oracle(number), read, self.adapter).certified()
 
     def _plain(self, value: ExpectedValue, number: float) -> Numbers:

@@ -44,7 +44,7 @@ def _of_two(derivatives: tuple[str, str], definition: str, **others: Any) -> For
 
 
 def _of_order(derivative: str, definition: str | None = None, **others: Any) -> FormulaFunction:
-    """Return a function of an integer order and a number, by which it has this derivative."""
+    """Return a function of an integer order and a number ``x``, with the given derivative with respect to ``x``."""
     integers = frozenset({"n"})
     return FormulaFunction(("n", "x"), ("0", derivative), definition=definition, integers=integers, **others)
 

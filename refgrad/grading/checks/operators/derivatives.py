@@ -296,7 +296,7 @@ def _by_inaccurate_mode(check: FamilyCheck, scenario: Scenario, finding: Finding
 def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
     """Differentiate twice: forward mode over reverse mode, reverse over forward, and forward over forward.
 
-    Where one mode fails already, only what it gets right is tried.
+    A scenario in which one of the modes is wrong by itself is not reported here, see :func:`_of_mixed_modes`.
     """
     modes = _modes(check, bench)
     if undecided := _undecided(check, bench, *modes):
