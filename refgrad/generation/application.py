@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -163,11 +163,11 @@ def commit(
     operands: list[Operand],
     *,
     margin: float,
-    fixed: Mapping[str, float] = MappingProxyType({}),
+    fixed: Mapping[str, Any] = MappingProxyType({}),
 ) -> bool:
-    """Apply the operator to these operands with random attributes, overridden by ``fixed``, if that is admitted."""
+    """Apply the operator to these operands with random attributes, except for ``fixed``, if that is admitted."""
     shapes = tuple(operand.shape for operand in operands)
-    attributes = choose_attributes(builder.choices, operator, shapes, builder.profile) | dict(fixed)
+    attributes = choose_attributes(builder.choices, operator, shapes, builder.profile, fixed)
     value = builder.compute(operator, operands, attributes, margin=margin)
     if value is None:
         return False

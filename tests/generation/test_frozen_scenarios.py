@@ -91,26 +91,26 @@ NARROW = Profile(dtype="float32", wider="float64", edges=0.3, special=0.5, opera
 SCALARS = Profile(scalars_only=True, operators=frozenset(SAMPLE))
 
 ALL_CASES: dict[str, tuple[Callable[[str], Iterable[Scenario]], str]] = {
-    "fixed cases": (fixed_cases, "860dfee932505a18"),
-    "fixed cases of float32": (lambda name: fixed_cases(name, NARROW, 12), "fa72734d55427315"),
-    "fixed cases of scalars": (lambda name: fixed_cases(name, SCALARS), "8248e153b580ecef"),
-    "plain cases": (lambda name: plain_cases(name, EVERY), "b56e7f46d7e111e6"),
-    "second order": (lambda name: second_order_cases(name, EVERY, 6, weighted=None), "842949847b48888f"),
-    "subsets of second order": (lambda name: subsets_of_second_order(name, EVERY, weighted=None), "32f15fb77abbfaa6"),
-    "third order": (lambda name: third_order_cases(name, EVERY, 4), "3034e14ec5db7133"),
-    "forward mode": (lambda name: forward_cases(name, EVERY), "719076e37ff0ac5e"),
-    "views": (memory_scenarios, "fad267db77bbe5e2"),
+    "fixed cases": (fixed_cases, "496e9d60b18fe718"),
+    "fixed cases of float32": (lambda name: fixed_cases(name, NARROW, 12), "42cf8899b77283c4"),
+    "fixed cases of scalars": (lambda name: fixed_cases(name, SCALARS), "48f4c77f5df3f4d5"),
+    "plain cases": (lambda name: plain_cases(name, EVERY), "b1c01fccabe7c879"),
+    "second order": (lambda name: second_order_cases(name, EVERY, 6, weighted=None), "6c1a4eb278d33e59"),
+    "subsets of second order": (lambda name: subsets_of_second_order(name, EVERY, weighted=None), "652e7c26c0189887"),
+    "third order": (lambda name: third_order_cases(name, EVERY, 4), "217be44d137669d9"),
+    "forward mode": (lambda name: forward_cases(name, EVERY), "e8f2c1fc280865e8"),
+    "views": (memory_scenarios, "c0050d6741e43a36"),
     "views at second order": (
         lambda name: memory_scenarios_of_second_order(name, EVERY, weighted=None),
-        "285cdacd2a468854",
+        "f97f3bd06a92c9b0",
     ),
-    "contracts": (lambda name: contract_scenarios_of_ones(name, EVERY), "9df37e22499d2a89"),
-    "operators applied twice": (applied_twice, "f858190ac563ca89"),
+    "contracts": (lambda name: contract_scenarios_of_ones(name, EVERY), "7c66c859323fc670"),
+    "operators applied twice": (applied_twice, "8afd4e6bd75d9bec"),
     "exceptional numbers": (
         lambda name: [each.holding(number) for each in exceptional_positions(name) for number in numbers_at(each)],
-        "48609094384f54bd",
+        "ca5720fb41fe5876",
     ),
-    "single operators": (lambda name: [operator_scenario(seed, name, NARROW) for seed in range(4)], "d9e4a1e0c863811d"),
+    "single operators": (lambda name: [operator_scenario(seed, name, NARROW) for seed in range(4)], "008d0024a761c3fc"),
     "edges": (
         lambda name: [edge_scenario(seed, name) for seed in range(2 * bool(operator_table()[name].edges))],
         "b6d5476df6acefc5",
@@ -121,7 +121,7 @@ ALL_CASES: dict[str, tuple[Callable[[str], Iterable[Scenario]], str]] = {
             for make in (second_order_scenario, third_order_scenario, contract_scenario, forward_scenario)
             for seed in range(2 * bool(operator_table()[name].differentiable_arguments))
         ],
-        "add88b5a03adbd52",
+        "52eeee6a958bf457",
     ),
 }
 """How all scenarios of an operator are made, and the digest of those of the sample."""
@@ -138,16 +138,16 @@ def test_an_operator_has_the_cases_that_it_has_always_had(kind: str) -> None:
 
 
 def test_large_arrays_are_those_that_they_have_always_been() -> None:
-    assert digest(scenario for name in SAMPLE[::4] for scenario in large_scenarios(name)) == "7e3be0ce65c78d51"
+    assert digest(scenario for name in SAMPLE[::4] for scenario in large_scenarios(name)) == "2f20a74de48e3ec8"
 
 
 MANY: dict[str, tuple[Callable[[int], Scenario], str]] = {
-    "random graphs": (lambda seed: random_scenario(seed, EVERY), "727ae86563eb68fd"),
-    "random graphs of two dtypes": (lambda seed: random_scenario(seed, NARROW), "8c549af27b7237a4"),
+    "random graphs": (lambda seed: random_scenario(seed, EVERY), "7f9108857d220364"),
+    "random graphs of two dtypes": (lambda seed: random_scenario(seed, NARROW), "666c9a13aeb8fc9a"),
     "random graphs of scalars": (lambda seed: random_scenario(seed, SCALARS), "536f7651aafefac6"),
     "lifecycles": (lifecycle_scenario, "e704d67eebcb7dd5"),
     "lifecycles of few features": (lambda seed: lifecycle_scenario(seed, FEW_FEATURES), "583dd0a6b6769cd5"),
-    "double backwards": (lambda seed: double_backward_scenario(seed, EVERY), "fc8103adb15e4a0e"),
+    "double backwards": (lambda seed: double_backward_scenario(seed, EVERY), "313351d350297b1b"),
 }
 """How a scenario is made of a seed, and the digest of those of the first seeds."""
 

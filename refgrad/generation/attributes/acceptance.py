@@ -61,9 +61,9 @@ def new_axis_pair(value: Any, site: Site, _attribute: Attribute) -> bool:
 
 
 def in_bounds(value: Any, _site: Site, attribute: Attribute) -> bool:
-    """Return True for a number between the bounds of the attribute."""
+    """Return True for the default of the attribute, and for a number between its bounds."""
     low, high = attribute.bounds
-    return bool(low <= value <= high)
+    return bool(low <= value <= high) or value == attribute.default
 
 
 def increasing(_value: Any, site: Site, attribute: Attribute) -> bool:

@@ -58,8 +58,16 @@ def from_bounds(choices: Choices, _site: Site, attribute: Attribute) -> int:
 
 
 def real(choices: Choices, _site: Site, attribute: Attribute) -> float:
-    """Return a number between the bounds of the attribute."""
-    return choices.decimals(*attribute.bounds, 1)[0]
+    """Return a number between the bounds of the attribute, or one that users often give."""
+    usual = choices.happens("usual_attribute")
+    return choices.choice(usual_numbers(attribute)) if usual else choices.decimals(*attribute.bounds, 1)[0]
+
+
+def usual_numbers(attribute: Attribute) -> list[float]:
+    """Return the numbers that users often give for an attribute: its default, others in its bounds, its lower bound."""
+    low, high = attribute.bounds
+    numbers = [number for number in NUMBERS["usual_attributes"] if low <= number <= high]
+    return [*dict.fromkeys([*numbers, low] if attribute.required else [attribute.default, *numbers, low])]
 
 
 def increasing(choices: Choices, site: Site, attribute: Attribute) -> float:
@@ -75,10 +83,9 @@ def truth(choices: Choices, _site: Site, _attribute: Attribute) -> bool:
     return choices.happens("fair_coin")
 
 
-def option(choices: Choices, _site: Site, attribute: Attribute) -> str:
+def option(choices: Choices, _site: Site, attribute: Attribute) -> AttributeValue:
     """Return one of the options of the attribute."""
-    chosen: str = choices.choice(attribute.options)
-    return chosen
+    return choices.choice(attribute.options)
 
 
 def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
@@ -86,9 +93,7 @@ def differing_axes(shapes: tuple[Shape, ...]) -> list[int]:
     first = shapes[0]
     if any(len(shape) != len(first) for shape in shapes):
         return []
-    differing = {
-        axis for shape in shapes for axis, pair in enumerate(zip(first, shape, strict=True)) if pair[0] != pair[1]
-    }
+    differing = {axis for shape in shapes for axis, length in enumerate(shape) if length != first[axis]}
     return [axis for axis in range(len(first)) if differing <= {axis}]
 
 

@@ -90,15 +90,20 @@ ATTRIBUTE_RULES: Final[Mapping[AttributeType, AttributeRule]] = MappingProxyType
 
 
 def choose_attributes(
-    choices: Choices, operator: Operator, shapes: tuple[Shape, ...], profile: Profile
+    choices: Choices,
+    operator: Operator,
+    shapes: tuple[Shape, ...],
+    profile: Profile,
+    fixed: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return values for the operator's attributes. Those that have their default may be omitted."""
+    """Return values for the operator's attributes, ``fixed`` among them. Defaults that are drawn may be omitted."""
     chosen: dict[str, Any] = {}
     if not operator.attributes:
         return chosen
     for attribute in operator.attributes:
         site = Site(operator, shapes, chosen, profile)
-        chosen[attribute.name] = ATTRIBUTE_RULES[attribute.type].choose(choices, site, attribute)
+        drawn = ATTRIBUTE_RULES[attribute.type].choose(choices, site, attribute)
+        chosen[attribute.name] = fixed.get(attribute.name, drawn)
     return {
         attribute.name: chosen[attribute.name]
         for attribute in operator.attributes

@@ -15,17 +15,20 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from covertable import make
 
 from refgrad.generation.admission import MARGIN, AppliedOperator, Array
 from refgrad.generation.application import commit, fresh_leaf, may_repeat, next_shape, slots
+from refgrad.generation.attributes.choosing import Site, usual_numbers
+from refgrad.generation.attributes.rules import ATTRIBUTE_RULES
 from refgrad.generation.backward_calls import completed
 from refgrad.generation.builder import Builder, Operand
 from refgrad.generation.profile import COUNTS, INTEGERS, SHAPES, STANDARD, TABLE, Choices, Profile
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Constant, Leaf, Scenario
-from refgrad.scenario.rewrite import with_values, without_gradients_of
+from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from refgrad.scenario.rewrite import mapped, with_values, without_gradients_of
 
 CASES: Final[Sequence[Sequence[Shape]]] = [[*map(tuple, shapes)] for shapes in TABLE["fixed_cases"].values()]
 """Shapes of the first operand, in one list for each kind of case."""
@@ -36,6 +39,15 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in CASES for shape in shapes)
 
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
 """Ways in which operands combine that leave lengths of the second operand open."""
+
+AXES: Final[Mapping[str, Sequence[Any]]] = MappingProxyType({
+    "axis": (0, 1, 2, -1, -2, -3),
+    "axes": (None, 0, -1, (0, 1), (-1, 0), (-2,)),
+})
+"""Values of an attribute that is an axis, or several."""
+
+ABSENT: Final = object()
+"""Stands for the values of an attribute that has no further ones."""
 
 Arrangement: TypeAlias = Callable[[Array], Array]
 
@@ -124,22 +136,35 @@ def _of_operands(row: Operator) -> Iterator[FixedCase]:
 
 
 def _of_attributes(row: Operator) -> Iterator[FixedCase]:
-    """Yield a case for every value of each attribute that has few."""
+    """Yield a case for every value that is tried of each attribute."""
     values = {attribute.name: _values(attribute) for attribute in row.attributes}
-    for each in zip_longest(*values.values()):
-        pairs = [(name, value) for name, value in zip(values, each, strict=True) if value is not None]
+    for each in zip_longest(*values.values(), fillvalue=ABSENT):
+        pairs = [(name, value) for name, value in zip(values, each, strict=True) if value is not ABSENT]
         yield from (FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={name: value}) for name, value in pairs)
 
 
+def _of_pairs(row: Operator) -> Iterator[FixedCase]:
+    """Yield cases in which every two values of different attributes meet, as far as few cases allow it.
+
+    So does every value with each shape and each arrangement of entries.
+    """
+    tried = {attribute.name: values for attribute in row.attributes if (values := _values(attribute))}
+    factors = [SHAPES["crossed"], (None, *ARRANGEMENTS), *tried.values()]
+    for row_of_indices in make([[*range(len(factor))] for factor in factors]) if tried else ():
+        shape, arranged, *values = (factor[at] for factor, at in zip(factors, row_of_indices, strict=True))
+        attributes = dict(zip(tried, values, strict=True))
+        yield FixedCase(shape, others=SHAPES["fitting"], arranged=arranged, attributes=attributes)
+
+
 def _values(attribute: Attribute) -> Sequence[Any]:
-    if attribute.type == "bool":
-        return (True, False)
-    if attribute.type == "option":
-        return attribute.options
-    if attribute.type == "axis":
-        return (0, 1, 2, -1, -2, -3)
-    low, high = map(int, attribute.bounds) if attribute.type == "int" else (0, COUNTS["range_of_integers"])
-    return range(low, high + 1) if high - low < COUNTS["range_of_integers"] else ()
+    """Return the values of an attribute that are tried of every operator, none if they depend on the operands."""
+    low, high = attribute.bounds
+    if attribute.type == "real":
+        return usual_numbers(attribute)
+    if attribute.type == "int":
+        few = high - low < COUNTS["range_of_integers"]
+        return range(int(low), int(high) + 1) if few else [*dict.fromkeys(map(int, usual_numbers(attribute)))]
+    return {"bool": (True, False), "option": attribute.options, **AXES}.get(attribute.type, ())
 
 
 def fixed_cases(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
@@ -167,7 +192,12 @@ def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenar
     if _is_about_pairs(row, wide):
         wide = replace(wide, largest_size=COUNTS["largest_case_of_pairs"])
     kinds: list[Iterable[FixedCase]] = [_of_shapes(row, shapes, wide) for shapes in CASES]
-    kinds += [_of_operands(row), [FixedCase(arranged=each) for each in ARRANGEMENTS], _of_attributes(row)]
+    kinds += [
+        _of_operands(row),
+        [FixedCase(arranged=each) for each in ARRANGEMENTS],
+        _of_attributes(row),
+        _of_pairs(row),
+    ]
     by_shape, *others = (_all_drawn(row, cases, wide) for cases in kinds)
     bases, stretched = list(islice(by_shape, COUNTS["bases_of_subsets"])), list(_all_drawn(row, _stretching(row), wide))
     chosen = (subset for scenario in (*bases, *stretched) for subset in subsets(scenario))
@@ -224,13 +254,13 @@ def _all_drawn(row: Operator, cases: Iterable[FixedCase], profile: Profile) -> I
 def _drawn(row: Operator, case: FixedCase, profile: Profile) -> Scenario | None:
     """Return the scenario of a case with the first numbers that the operator admits, or None.
 
-    If the shape of the second operand is given, the result depends on that operand, if possible.
+    The result depends on the second operand, if its shape is given, and on each number that is given, if possible.
     """
     first = None
     with np.errstate(all="ignore"):
         for seed in range(case.first, case.first + COUNTS["attempts_at_a_case"]):
             scenario = _drawn_from(row, case, profile, seed)
-            if scenario is not None and (case.second is None or _depends_on(scenario, 1)):
+            if scenario is not None and _counts(row, scenario, case):
                 return scenario
             first = first or scenario
     return first
@@ -242,9 +272,39 @@ def _drawn_from(row: Operator, case: FixedCase, profile: Profile, seed: int) -> 
     builder = Builder(profile, shapes[seed % len(shapes)], Choices(seed))
     spaced = case if seed % 2 == 0 or case.arranged else replace(case, arranged=_evenly_spaced)
     operands = _operands(builder, row, spaced)
-    if operands is None or not commit(builder, row, operands, margin=MARGIN, fixed=case.attributes):
+    if (
+        operands is None
+        or not _accepted(row, operands, case)
+        or not commit(builder, row, operands, margin=MARGIN, fixed=case.attributes)
+    ):
         return None
     return completed(builder) if builder.results[0].applied.well_formed else None
+
+
+def _accepted(row: Operator, operands: Sequence[Operand], case: FixedCase) -> bool:
+    """Return True if the attributes of the case are valid for these operands."""
+    site = Site(row, tuple(operand.shape for operand in operands), case.attributes)
+    fixed = [attribute for attribute in row.attributes if attribute.name in case.attributes]
+    return all(ATTRIBUTE_RULES[each.type].accepts(case.attributes[each.name], site, each) for each in fixed)
+
+
+def _counts(row: Operator, scenario: Scenario, case: FixedCase) -> bool:
+    """Return True if the result changes with the second operand, if its shape is given, and each given number."""
+    if case.second is not None and not _depends_on(scenario, 1):
+        return False
+    numbers = [each for each in row.attributes if each.type == "real" and each.name in case.attributes]
+    return all(results_differ(scenario, _with_another(attribute, scenario)) for attribute in numbers)
+
+
+def _with_another(attribute: Attribute, scenario: Scenario) -> Scenario:
+    """Return the scenario with another value of an attribute, which is a number."""
+
+    def changed(step: Apply) -> Apply:
+        values = dict(step.attributes)
+        (low, high), value = attribute.bounds, values.get(attribute.name, attribute.default)
+        return replace(step, attributes=tuple((values | {attribute.name: high if value == low else low}).items()))
+
+    return Scenario(mapped(scenario.steps, Apply, changed))
 
 
 def _depends_on(scenario: Scenario, argument: int) -> bool:
