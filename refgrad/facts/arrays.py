@@ -21,6 +21,7 @@ from refgrad.oracles import EntryError, Violation
 from refgrad.scenario import Grad, Jvp
 
 UNWRITTEN: Final = ", which it reads from memory that nothing was written to"
+UNEQUAL: Final = ", as at the first of these entries, whose operands are equal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Entry(Fact):
     ulps: str = "nan"
     qualifier: Literal[
         "", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order", "unwritten", "negligible", "float32",
-        "swallowed",
+        "swallowed", "lost", "unequal",
     ] = ""  # fmt: skip
     reason: str = ""
     scaled_error: str = "nan"
@@ -96,7 +97,8 @@ class Entry(Fact):
         point = computed.point(self.index, seeded=self.subject.of == "gradient")
         what = f"{computed.before}{entry}{computed.subject(self.subject)}{point}"
         right, seen = interval(self.lower, self.upper, exact=exact), number(self.observed, exact=exact)
-        return f"{what} is {right}; {engine} gives {seen}{UNWRITTEN if self.qualifier == 'unwritten' else ''}."
+        remark = {"unwritten": UNWRITTEN, "unequal": UNEQUAL}.get(self.qualifier, "")
+        return f"{what} is {right}; {engine} gives {seen}{remark}."
 
     def assertion(self, _: ProgramEnd) -> Assertion:
         array = f"{{unmasked}}[{self.subject.call - 1}]" if self.subject.of == "hook" else "{tensor}"

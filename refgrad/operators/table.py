@@ -150,6 +150,7 @@ class Operator:
     forward: Formula | None = None
     rounding: Formula | None = None
     partials: Mapping[str, Formula] = field(default_factory=dict)
+    tails: Mapping[str, Formula] = field(default_factory=dict)
     domain: Formula | None = None
     samples: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     stress_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -340,7 +341,8 @@ class _RowReader:
         allowed = set(operator.parameters)
         computed = (operator.formula, operator.forward, operator.rounding, operator.domain)
         stated = [(formula, allowed) for formula in computed if formula is not None]
-        for formula, names in [*stated, *((partial, allowed | {"out"}) for partial in operator.partials.values())]:
+        partials = (*operator.partials.values(), *operator.tails.values())
+        for formula, names in [*stated, *((partial, allowed | {"out"}) for partial in partials)]:
             if unknown := formula.names - names:
                 raise self.error(f"{formula.source!r} uses {min(unknown)!r}")
         needed = operator.differentiable_arguments
@@ -375,7 +377,7 @@ CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({
     **dict.fromkeys(("shapes", "aliases"), tuple),
     "arguments": lambda texts: tuple(map(_argument, texts)),
     "attributes": lambda table: tuple(starmap(_attribute, table.items())),
-    "partials": lambda table: _frozen(table, formula_of),
+    **dict.fromkeys(("partials", "tails"), lambda table: _frozen(table, formula_of)),
     "samples": lambda table: _frozen(table, lambda ends: tuple(map(float, ends))),
     "edges": lambda rows: tuple(map(_edge, rows)),
     "exceptional": lambda row: Exceptional(frozenset(row["conventions"]), row["reason"]),

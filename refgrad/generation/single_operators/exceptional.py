@@ -25,7 +25,7 @@ from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators import Operator, operator_table
 from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FLOAT64
-from refgrad.scenario.rewrite import with_values
+from refgrad.scenario.rewrite import with_seeds, with_values
 
 SUBNORMAL: Final = 2.0**-1023
 """A subnormal number whose reciprocal is finite."""
@@ -85,6 +85,26 @@ class Position:
         if len(here) != 1 or not known.issuperset(number for _, _, number in entries):
             return None
         return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
+
+
+@dataclass(frozen=True, slots=True)
+class Everywhere(Position):
+    """All entries of one operand, in long vectors of equal numbers, one for each operand."""
+
+    def holding(self, number: float) -> Scenario:
+        """Return the scenario with a number as every entry of the operand."""
+        length = COUNTS["equal_entries"]
+
+        def value(leaf: Leaf) -> Constant:
+            entry = number if leaf.name == self.leaf else leaf.value.to_numpy().flat[0]
+            return Constant.of(np.full(length, entry))
+
+        return Scenario(with_seeds(with_values(self.base.steps, value), lambda _: Constant.of(np.ones(length))))
+
+
+def everywhere(position: Position) -> Everywhere:
+    """Return all entries of the operand in which a position lies."""
+    return Everywhere(position.base, position.leaf, position.entry)
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

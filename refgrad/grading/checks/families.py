@@ -17,7 +17,7 @@ from refgrad.operators import operator_table
 OF_OPERATORS: Final = (
     values.OPERATORS, derivatives.EDGES, derivatives.SECOND_ORDER, derivatives.THIRD_ORDER, derivatives.CONTRACTS,
     derivatives.FORWARD_MODE, derivatives.MIXED_MODES, derivatives.HALF_PRECISION, exceptional.EXCEPTIONAL,
-    exceptional.INFINITIES,
+    exceptional.INFINITIES, exceptional.TAILS,
 )  # fmt: skip
 """Families of checks of one operator each."""
 

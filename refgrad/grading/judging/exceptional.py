@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.facts import Entry, Error, Subject
-from refgrad.generation import Position
+from refgrad.generation import Everywhere, Position
 from refgrad.grading.judging.comparison import Expected, compare_array
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
@@ -148,8 +148,23 @@ class Dependence:
         values: Mapping[str, Numbers] = evaluate(self.position.holding(number), Float64())
         return values[value.lowered]
 
-    def _plain_slope(self, gradient: Gradient, number: float) -> Numbers:
-        """Return the row's formula of the partial derivative at an infinity times the seed; NaN where not finite."""
+    def tails(self, gradient: Gradient, number: float) -> tuple[Numbers, Mask]:
+        """Return the derivatives of which a formula of the row has several digits, with those that `partials` lose.
+
+        Derivatives that no formula has, and those that float64 does not hold, are NaN.
+        """
+        truth = self.certified(number, gradient)
+        plain, tail = (self._plain_slope(gradient, number, tails=tails) for tails in (False, True))
+        with np.errstate(all="ignore"):
+            certain = truth.radius <= PROBES["close"] * np.abs(truth.midpoint)
+            holds = certain & (np.abs(truth.midpoint) >= FLOAT64.smallest_normal) & np.isfinite(truth.midpoint)
+            usual, best = (
+                np.abs(each - truth.midpoint) <= PROBES["close"] * np.abs(truth.midpoint) for each in (plain, tail)
+            )
+        return np.where(holds & (usual | best), truth.midpoint, math.nan), ~usual
+
+    def _plain_slope(self, gradient: Gradient, number: float, *, tails: bool = False) -> Numbers:
+        """Return the row's formula of the partial derivative at a number times the seed; NaN where not finite."""
         values = evaluate(self.position.holding(number), Float64())
         out, shape = values[self._step.name], values[gradient.leaf].shape
         backward = [step for step in self.position.base.steps if isinstance(step, Backward)]
@@ -159,7 +174,7 @@ class Dependence:
             return np.full(shape, math.nan)
         operands = [values[name] for name in self._step.arguments]
         with np.errstate(all="ignore"):
-            slope = _slope(self.row, argument)(*operands, out, **self.row.bind(keywords(self._step)))
+            slope = _slope(self.row, argument, tails)(*operands, out, **self.row.bind(keywords(self._step)))
             product = np.broadcast_to(slope * backward[0].seed.to_numpy(), shape)
         return np.where(np.isfinite(product) & ~np.isnan(out), product, math.nan)
 
@@ -179,9 +194,10 @@ def _oracle(position: Position, number: float, dtype: str) -> CertifiedOracle:
 
 
 @cache
-def _slope(row: Operator, argument: str) -> Callable[..., Any]:
+def _slope(row: Operator, argument: str, tails: bool) -> Callable[..., Any]:  # noqa: FBT001 (a key of the cache)
     parameters = (*row.argument_names, "out", *row.attribute_names)
-    return row.partials[argument].function(parameters, NUMPY_FUNCTIONS)
+    formulas = {**row.partials, **row.tails} if tails else row.partials
+    return formulas[argument].function(parameters, NUMPY_FUNCTIONS)
 
 
 def _finite(certified: Certified) -> Mask:
@@ -243,6 +259,16 @@ def examine_exceptional(position: Position, number: float, engine: Engine, *, fl
 def examine_limits(position: Position, number: float, engine: Engine) -> Finding:
     """Return the worst finding of the values and derivatives that have a limit as the number becomes infinite."""
     return _examined(position, number, engine, _by_limit)
+
+
+def examine_tails(position: Position, number: float, engine: Engine) -> Finding:
+    """Return the worst finding of the derivatives by a number far out: whether all of their digits are lost."""
+    return _examined(position, number, engine, _by_tail)
+
+
+def examine_equal(position: Everywhere, number: float, engine: Engine) -> Finding:
+    """Return the worst finding of arrays made of equal numbers: whether their entries differ."""
+    return _examined(position, number, engine, _equal)
 
 
 def _is_subnormal(number: float) -> bool:
@@ -335,6 +361,38 @@ def _by_limit(dependence: Dependence, number: float, read: Expectation, subject:
     if seen.array is None or seen.array.shape != limits.shape or "infinity" in dependence.row.exceptional.conventions:
         return Finding("passed")
     return _compared(subject, seen.array, limits, FLOAT64.underflow)
+
+
+def _equal(_: Dependence, __: float, ___: Expectation, subject: Subject, seen: Observation) -> Finding:
+    """Return the finding for the first entry that differs from the first one. Which of them is right is left open."""
+    array = np.asarray(0.0 if seen.array is None else seen.array)
+    first = np.full(array.shape, array.flat[0])
+    finding = _first(subject, array, ~((array == first) | (np.isnan(array) & np.isnan(first))), first)
+    if not isinstance(finding.fact, Entry):
+        return finding
+    entry = finding.fact
+    reason = f"{entry.lower} at the first entry and {entry.observed} at entry {entry.index}"
+    return Finding(finding.outcome, replace(entry, qualifier="unequal", reason=reason))
+
+
+def _by_tail(dependence: Dependence, number: float, read: Expectation, subject: Subject, seen: Observation) -> Finding:
+    """Judge a derivative of which no digit is left: it is 0 or no number, has the wrong sign, or is far too large.
+
+    It is a convention if the usual formula, that of `partials`, loses the digits, too.
+    """
+    if not isinstance(read, Gradient) or not dependence.row.elementwise or seen.array is None:
+        return Finding("passed")
+    truth, usual = dependence.tails(read, number)
+    if seen.array.shape != truth.shape:
+        return Finding("passed")
+    with np.errstate(all="ignore"):
+        kept = (np.sign(seen.array) == np.sign(truth)) & (np.abs(seen.array) < 2 * np.abs(truth))
+    lost = ~np.isnan(truth) & ~kept
+    finding = _first(subject, seen.array, lost & ~usual, truth)
+    convention = finding if finding.failed else _first(subject, seen.array, lost, truth)
+    if finding.failed or not isinstance(convention.fact, Entry):
+        return finding
+    return Finding("convention", replace(convention.fact, qualifier="lost"))
 
 
 def _compared(subject: Subject, array: Array, expected: Numbers, least: float, scale: float = 0.0) -> Finding:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from refgrad.facts import Tally
-from refgrad.generation import Position, exceptional_positions, numbers_at, shrink
+from refgrad.generation import Position, everywhere, exceptional_positions, numbers_at, shrink
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.operators.derivatives import after_own_value, own_value
 from refgrad.grading.checks.operators.values import TRIED
-from refgrad.grading.judging.exceptional import examine_exceptional, examine_limits
-from refgrad.grading.judging.verdict import Finding, Outcome, Verdict
+from refgrad.grading.judging.exceptional import examine_equal, examine_exceptional, examine_limits, examine_tails
+from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome, Verdict
 from refgrad.grading.search import Demonstration, run_again
+from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
 
 
@@ -25,27 +26,31 @@ from refgrad.scenario import Scenario
 class PositionSearch:
     """Search among fixed scenarios that each have one exceptional number.
 
-    ``examine`` returns the finding of a number at a position, and ``asks`` says which numbers the check is about.
+    ``examine`` returns the finding of a number at a position. The check is about those of the ``numbers`` of a position
+    that it ``asks`` for, and ``shows`` are the outcomes that decide the verdict, with their smallest scenarios.
     """
 
     check: FamilyCheck
     bench: Bench
     examine: Callable[[Position, float], Finding]
     asks: Callable[[float], bool] = lambda _: True
+    numbers: Callable[[Position], Sequence[float]] = numbers_at
+    shows: frozenset[Outcome] = FAILURES
+    place: Callable[[Position], Position] = lambda position: position
 
     def run(self) -> Verdict:
         """Try each number at each position, if the engine is right with ordinary numbers there."""
         outcomes: Counter[Outcome] = Counter()
-        failures: dict[tuple[Outcome, bool, bool], Demonstration] = {}
+        shown: dict[tuple[Outcome, bool, bool], Demonstration] = {}
         for position, number in self._tried():
             finding = self.examine(position, number)
-            fails = self._fails(position.holding(number), finding)
-            outcomes["passed" if finding.failed and not fails else finding.outcome] += 1
+            explained = finding.failed and not self._fails(position.holding(number), finding)
+            outcomes["passed" if explained else finding.outcome] += 1
             kind = finding.outcome, finding.is_mild, math.isfinite(number)
-            if fails and kind not in failures:
-                failures[kind] = self._demonstrated(self.smallest(position, number, finding), number)
-        if failures:
-            ordered = sorted(failures.values(), key=lambda each: each.finding.rank)
+            if finding.outcome in self.shows and not explained and kind not in shown:
+                shown[kind] = self._demonstrated(self.smallest(position, number, finding), number)
+        if shown:
+            ordered = sorted(shown.values(), key=lambda each: each.finding.rank)
             return self.bench.verdict_of(self.check, *ordered, examples=outcomes.total())
         outcome: Outcome = next((each for each in DECIDED if outcomes[each]), "inconclusive")
         return self.bench.verdict(self.check, outcome, Tally.of(outcomes), examples=outcomes.total())
@@ -56,7 +61,7 @@ class PositionSearch:
 
     def _demonstrated(self, position: Position, number: float) -> Demonstration:
         examine = partial(self.examine, position, number)
-        return run_again(position.holding(number), examine(), self.bench, lambda: examine().failed)
+        return run_again(position.holding(number), examine(), self.bench, lambda: examine().outcome in self.shows)
 
     def _tried(self) -> Iterator[tuple[Position, float]]:
         """Yield positions and numbers. All scenarios of a position are run in one batch."""
@@ -64,13 +69,13 @@ class PositionSearch:
         bench, most = self.bench, self.bench.settings.effort["exceptional"]
         holds_all = "float64" in bench.engine.adapter.dtypes  # the extreme numbers are those of float64
         for each in exceptional_positions(self.check.operator_name, bench.profile(seeds=True), most):
-            position = replace(each, base=bench.reliance.isolated(each.base))
+            position = self.place(replace(each, base=bench.reliance.isolated(each.base)))
             if position.base not in right:
                 right[position.base] = not self._fails(position.base, bench.examine(position.base, self.check))
             if right[position.base] and bench.reliance.runnable(position.base):
                 numbers = [
                     number
-                    for number in numbers_at(position)
+                    for number in self.numbers(position)
                     if self.asks(number) and (holds_all or number == 0 or not math.isfinite(number))
                 ]
                 bench.prepare([position.holding(number) for number in numbers], self.check)
@@ -99,6 +104,10 @@ DECIDED: Final[tuple[Outcome, ...]] = ("passed", "convention", "unsupported")
 """Outcomes of a search without failures, the first that was observed."""
 
 
+FAR_OUT: Final = tuple(sign * number for number in TRIED["far_out"] for sign in (1.0, -1.0))
+"""Numbers that are neither ordinary nor exceptional."""
+
+
 def _applied(scenario: Scenario) -> list[tuple[str, int]]:
     """Return the operators that a scenario applies, each with its number of distinct operands."""
     return [(step.operator, len(set(step.arguments))) for step in scenario.applications]
@@ -107,7 +116,13 @@ def _applied(scenario: Scenario) -> list[tuple[str, int]]:
 def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
     """Judge the results that do not depend on the exceptional number, and those that depend on NaN."""
     flushes = bench.reliance.flushes_subnormals
-    return PositionSearch(check, bench, partial(examine_exceptional, engine=bench.engine, flushes=flushes)).run()
+    examine = partial(examine_exceptional, engine=bench.engine, flushes=flushes)
+    verdict = PositionSearch(check, bench, examine).run()
+    if verdict.failed or not operator_table()[check.operator_name].elementwise:
+        return verdict
+    examine = partial(examine_equal, engine=bench.engine)
+    equal = PositionSearch(check, bench, examine, math.isnan, place=everywhere).run()
+    return equal if equal.failed else replace(verdict, examples=verdict.examples + equal.examples)
 
 
 def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
@@ -115,7 +130,23 @@ def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
     return PositionSearch(check, bench, partial(examine_limits, engine=bench.engine), math.isinf).run()
 
 
+def _far_out(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Judge the derivatives at numbers far out, where they are small or large."""
+    tried, examine = FAR_OUT[: bench.settings.effort["far_out"]], partial(examine_tails, engine=bench.engine)
+    search = PositionSearch(check, bench, examine, numbers=lambda position: tried if position.matters else ())
+    return replace(search, shows=FAILURES | {"convention"}).run()
+
+
 EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, own_value, draws=False)
 INFINITIES: Final = after_own_value(
     "infinities", _at_infinities, own_value, draws=False, is_about=lambda operator: operator.composite is None
+)
+TAILS: Final = after_own_value(
+    "tails",
+    _far_out,
+    own_value,
+    draws=False,
+    is_about=lambda operator: (
+        operator.elementwise and not all(map(operator.vanishes, operator.differentiable_arguments))
+    ),
 )

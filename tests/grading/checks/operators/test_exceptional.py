@@ -67,7 +67,8 @@ def nansum(x, axis, keepdims):
 @pytest.fixture(autouse=True)
 def exceptional_numbers_are_tried_as_in_the_standard_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     effort: Any = EFFORTS["smoke"]
-    monkeypatch.setitem(effort, "exceptional", EFFORTS["standard"]["exceptional"])
+    for name in ("exceptional", "far_out"):
+        monkeypatch.setitem(effort, name, EFFORTS["standard"][name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,22 @@ FAULTS = (
         "sloped({x}, torch.abs, lambda gradient, x: np.where(np.isinf(x), np.nan, gradient))",
     ),
     Spelled("has no limit", "infinities/tanh", "torch.tanh({x}) + ({x} - {x}).detach()"),
+    Spelled(
+        "differs in the rest of a vector",
+        "exceptional/hard_tanh",
+        "sloped({x}, lambda x: torch.hard_tanh(x, {lower}, {upper}), "
+        "lambda gradient, x: np.where(np.isnan(x), (np.arange(x.size) >= 64).reshape(x.shape), gradient))",
+    ),
+    Spelled(
+        "loses a tail",
+        "tails/log_sigmoid",
+        "sloped({x}, torch.log_sigmoid, lambda gradient, x: gradient * (x < 37))",
+    ),
+    Spelled(
+        "overflows on the way",
+        "tails/reciprocal",
+        "sloped({x}, torch.reciprocal, lambda gradient, x: gradient / (np.abs(x) < 1e20))",
+    ),
 )
 
 CAUGHT_BEFORE = (
@@ -167,6 +184,11 @@ LEGAL = (
         "lambda gradient, x: gradient * (x / x if x.all() else 1))",
     ),
     Spelled("says so in the name", "exceptional/sum", "nansum({x}, {axis}, {keepdims})"),
+    Spelled(
+        "has less than the largest slope",
+        "tails/bce",
+        "sloped({x}, lambda x: torch.bce(x, {y}), lambda gradient, x: np.clip(gradient, -1e12, 1e12))",
+    ),
     Spelled("refuses matrices", "exceptional/inv", "torch.inv(refused({x}))"),
     Spelled("refuses numbers", "infinities/exp", "torch.exp(refused({x}))"),
     Spelled("has no gelu of minus infinity", "infinities/gelu", "at(torch.gelu({x}), np.isneginf, 0.0)"),
@@ -192,7 +214,7 @@ LEGAL = (
 )
 
 
-LEVELS = {"exceptional": "MUST", "infinities": "SHOULD"}
+LEVELS = {"exceptional": "MUST", "infinities": "SHOULD", "tails": "SHOULD"}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
@@ -272,9 +294,18 @@ def test_the_reference_engine_is_right(check: str, operator: str) -> None:
 def test_every_differentiable_operator_has_a_check_and_every_plain_one_has_one_of_infinities() -> None:
     rows = operator_table().values()
     exceptional = {check.operator_name for check in all_checks() if check.chapter == "exceptional"}
+    tails = {check.operator_name for check in all_checks() if check.chapter == "tails"}
     infinities = {check.operator_name for check in all_checks() if check.chapter == "infinities"}
     assert exceptional == {row.name for row in rows if row.differentiable_arguments}
     assert infinities == {row.name for row in rows if row.composite is None}
+    assert tails == {row.name for row in rows if {partial.source for partial in row.partials.values()} - {"0"}}
+
+
+@pytest.mark.parametrize("operator", ["sigmoid", "tanh", "expm1", "exp2", "arcsinh", "arctan2"])
+def test_what_the_usual_formula_loses_is_a_convention_and_is_said(operator: str) -> None:
+    found = verdict(bench(only={operator, "multiply", "sum"}), f"tails/{operator}")
+    assert found.verdict == "convention"
+    assert "the usual formula loses all digits there" in found.message
 
 
 def test_an_operator_that_is_wrong_at_ordinary_numbers_is_not_tried() -> None:
