@@ -17,6 +17,7 @@ from refgrad.generation.lifecycles import (
     lifecycle_profile,
     lifecycle_scenario,
 )
+from refgrad.generation.neighbours import neighbours
 from refgrad.generation.profile import Choices, Dtype, GenerationError, Meeting, Profile, meeting
 from refgrad.generation.search import Counterexample, find_counterexample
 from refgrad.generation.shrinking import shrink, weight

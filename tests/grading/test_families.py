@@ -112,6 +112,7 @@ BROKEN = (
     Broken("infinities/tanh", {"tanh": "torch.tanh({x}) + ({x} - {x}).detach()"}),
     Broken("tails/log_sigmoid", {"log_sigmoid": "cut({x})"}),
     Broken("graphs/small", after("float64")),
+    Broken("graphs/neighbours", after("float64")),
     Broken("graphs/one_backward", after("float64")),
     Broken("graphs/several_backwards", after("float64")),
     Broken("graphs/double_backward", {"sin": "behind_others_twice({x})"}),

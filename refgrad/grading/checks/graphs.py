@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from refgrad import generation
@@ -155,6 +156,17 @@ def _in_form(form: GraphForm, usable: Usable, bench: Bench) -> Iterator[Scenario
                         yield scenario
 
 
+def _neighbours(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Try the operators that engines fuse or rewrite together."""
+    usable = Usable.of(bench)
+    profile = _profile(bench, usable.ways, several=False)
+    made = map(bench.reliance.seeded, generation.neighbours(profile))
+    scenarios = tuple(islice(filter(bench.reliance.runnable, made), bench.settings.effort["neighbours"]))
+    if not scenarios:
+        return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
+    return bench.search(check, scenarios.__getitem__, 0, fixed=scenarios)
+
+
 def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try gradients of gradients in graphs of operators that are right at second order."""
     profile = bench.profile(operators=frozenset(_right(bench, is_sound_twice)))
@@ -241,6 +253,7 @@ _graphs = partial(Family, met=_with_right_operators, reports=_of_the_graph)
 
 GRAPHS: Final = (
     _graphs("graphs/small", _small),
+    _graphs("graphs/neighbours", _neighbours),
     _graphs("graphs/one_backward", partial(_random, several=False)),
     _graphs("graphs/several_backwards", partial(_random, several=True)),
     _graphs("graphs/double_backward", _differentiated_twice, reports=lambda _, scenario, *__: bool(scenario.gradients)),
