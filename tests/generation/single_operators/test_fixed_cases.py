@@ -54,7 +54,7 @@ def test_every_option_that_random_scenarios_have_is_met(operator: str, attribute
         attributes = (dict(scenario.applications[0].attributes) for scenario in scenarios)
         return {TABLE[operator].bind(each)[attribute] for each in attributes}
 
-    assert met(fixed_cases(operator)) >= met(operator_scenario(seed, operator) for seed in range(30))
+    assert met(fixed_cases(operator)) >= met(operator_scenario(seed, operator) for seed in range(12))
 
 
 @pytest.mark.parametrize(("operator", "zeros"), [("prod", 1), ("prod", 3), ("multiply", 1), ("exp", 3)])
