@@ -72,7 +72,9 @@ def test_what_an_engine_only_should_do_fails_no_session(folder: Folder, monkeypa
     shutil.copytree(specs_directory(), specs)
     (specs / "behaviours" / "preferences.toml").write_text(PREFERENCE, encoding="utf-8")
     monkeypatch.setenv("REFGRAD_SPECS", str(specs))
-    result = folder.grade("FORGETFUL", "--grade-select=preferences/*", "-rx", "--xfail-tb", apart=True)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    plugin = ("-p", "refgrad.pytest_plugin")
+    result = folder.grade("FORGETFUL", *plugin, "--grade-select=preferences/*", "-rx", "--xfail-tb", apart=True)
     result.assert_outcomes(xfailed=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["wrong, on the level SHOULD: step 5, *"])

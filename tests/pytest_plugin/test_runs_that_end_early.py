@@ -88,7 +88,7 @@ def test_an_engine_that_cannot_be_started_ends_the_session_in_one_line(folder: F
 
 
 def test_an_engine_that_takes_its_process_down_when_started_is_never_graded(folder: Folder) -> None:
-    result = folder.grade("STILLBORN", "-n1", "--grade-select=operators/add")
+    result = folder.grade("STILLBORN", "--grade-select=operators/add")
     assert result.ret == 3
     message = "engine 'stillborn' cannot be started: the process ended with exit status 1"
     result.stdout.fnmatch_lines([f"!* _pytest.outcomes.Exit: {message} !*"])
@@ -108,7 +108,7 @@ def test_a_check_in_which_the_process_dies_is_a_verdict_and_the_others_go_on(fol
 
 
 def test_a_process_that_dies_in_a_measurement_is_a_verdict_too(folder: Folder) -> None:
-    folder.grade("FRAIL", "-n1", "--grade-select=scale/long_chain").assert_outcomes(failed=1)
+    folder.grade("FRAIL", "--grade-select=scale/long_chain").assert_outcomes(failed=1)
     (crashed,) = folder.report("frail").verdicts
     assert (crashed.id, crashed.verdict) == ("scale/long_chain", "crashed")
     assert crashed.message == "the process ended with exit status 3"
