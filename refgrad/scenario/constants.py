@@ -86,7 +86,7 @@ class Constant:
         The dtype must be one of ELEMENT_TYPES; any byte order is accepted. Raises ScenarioError where a finite number
         is too large.
         """
-        own = array.dtype.name
+        own = "float64" if array.dtype == np.float64 else array.dtype.name  # NumPy makes a name anew each time
         dtype = own if dtype is None else dtype
         _element_type(dtype)
         if dtype in FORMATS and dtype != own:
@@ -99,8 +99,8 @@ class Constant:
         """Return a new, writable array of this shape and dtype, which is float32 for bfloat16 (NumPy lacks it)."""
         if self.dtype == "bfloat16":
             return _numbers(self).reshape(self.shape)
-        stored = np.dtype(self.dtype).newbyteorder("<")
-        return np.ndarray(self.shape, stored, bytearray(self.data)).astype(self.dtype, copy=False)
+        stored = np.ndarray(self.shape, f"<{ELEMENT_TYPES[self.dtype].code}", bytearray(self.data))
+        return stored.astype(self.dtype, copy=False)
 
     def words(self) -> list[str]:
         """Return the text of every element, in C order."""
@@ -178,7 +178,7 @@ def _numbers(constant: Constant) -> NDArray[Any]:
     """Return the elements as a read-only 1-d array; bfloat16 is widened to float32 by sixteen zero bits."""
     if constant.dtype == "bfloat16":
         return (np.frombuffer(constant.data, "<u2").astype(np.uint32) << 16).view(np.float32)
-    return np.frombuffer(constant.data, np.dtype(constant.dtype).newbyteorder("<"))
+    return np.frombuffer(constant.data, f"<{ELEMENT_TYPES[constant.dtype].code}")
 
 
 def _pack(dtype: str, numbers: list[Any]) -> bytes:

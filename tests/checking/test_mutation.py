@@ -66,35 +66,40 @@ def grades(suite: GradedSuite, *faults: str, limit: float | None = None) -> dict
     return {grade.name: grade.grade for grade in suite.grades(suite.clean_run(None), chosen, limit)}
 
 
+GRADES = {
+    "scaled-1.01": "let through",
+    "scaled-1.1": "seen",
+    "dropped": "does not apply",
+    "layout": "does not apply",
+    "rounded": "let through",
+}
+TWO = ("scaled-1.01", "scaled-1.1")
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """The files of a folder with their contents."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(
-    ("module", "command"),
+    ("module", "command", "faults"),
     [
-        ("mine", (PYTHON, "test_mine.py")),
-        ("mine.py", (PYTHON, "test_mine.py")),
-        ("mine", (PYTHON, "-c", "import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'test_mine.py']))")),
-        ("mine.py", PYTEST),
+        ("mine", (PYTHON, "test_mine.py"), tuple(GRADES)),
+        ("mine.py", (PYTHON, "test_mine.py"), TWO),
+        (
+            "mine",
+            (PYTHON, "-c", "import subprocess, sys; sys.exit(subprocess.call([sys.executable, 'test_mine.py']))"),
+            TWO,
+        ),
+        ("mine.py", PYTEST, TWO),
     ],
     ids=["script", "script of a file", "process of a process", "pytest"],
 )
 def test_a_fault_is_seen_where_it_is_larger_than_the_tolerance(
-    project: Path, module: str, command: tuple[str, ...]
+    project: Path, module: str, command: tuple[str, ...], faults: tuple[str, ...]
 ) -> None:
     before = contents(project)
-    found = grades(
-        GradedSuite(f"{module}:gradient", command), "scaled-1.01", "scaled-1.1", "dropped", "layout", "rounded"
-    )
-    assert found == {
-        "scaled-1.01": "let through",
-        "scaled-1.1": "seen",
-        "dropped": "does not apply",
-        "layout": "does not apply",
-        "rounded": "let through",
-    }
+    assert grades(GradedSuite(f"{module}:gradient", command), *faults) == {name: GRADES[name] for name in faults}
     assert contents(project) == before
 
 

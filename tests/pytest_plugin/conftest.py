@@ -40,7 +40,7 @@ class Folder:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             plugins = ("-p", "xdist", "-p", "refgrad.pytest_plugin")
-            return self.pytester.runpytest_inprocess(*plugins, *command, *arguments)
+            return self.pytester.runpytest_inprocess(*plugins, *command, *arguments, no_reraise_ctrlc=True)
 
     def report(self, name: str) -> Report:
         """Return a report."""

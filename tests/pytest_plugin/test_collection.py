@@ -89,7 +89,7 @@ def test_the_id_of_an_item_chooses_it_like_the_path_of_a_test(folder: Folder) ->
     assert [line for line in result.outlines if "::" in line] == chosen
     assert "no verdict" not in result.stdout.str()
     folder.pytester.makepyfile(test_mine="def test_mine(): pass")
-    result = folder.grade("RIGHT", "test_mine.py", "refgrad::operators/add", "-n1", apart=True)
+    result = folder.grade("RIGHT", "test_mine.py", "refgrad::operators/add", "-n1")
     result.assert_outcomes(passed=2)
     result = folder.grade("RIGHT", "refgrad::operators/recipocal")
     result.stderr.fnmatch_lines(["ERROR: no check matches 'operators/recipocal', did you mean 'operators/reciprocal'?"])

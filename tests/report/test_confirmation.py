@@ -79,7 +79,7 @@ DEEP = Error(error=Raised("RecursionError", "", ("RecursionError", "RuntimeError
 
 def looks(value: str, *, of: str = "gradient of x", before: str = "") -> Program:
     """Return a program that reads a value, as reproductions do."""
-    return reading(f"{before}{IMPORT}shown = {value}\n", (of, "shown"))
+    return reading(f"{before}{IMPORT if 'np.' in value else ''}shown = {value}\n", (of, "shown"))
 
 
 def script(fact: Fact, given: str | Program, scenario: Scenario = SCENARIO) -> Script:

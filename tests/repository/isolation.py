@@ -60,7 +60,7 @@ def run_python(program: str, *, package_from: Path = ROOT, specs: Path | None = 
 
 def copy_package(target: Path, *, without: str) -> Path:
     """Copy the package and its specifications to `target`, without one of its folders."""
-    shutil.copytree(PACKAGE, target / "refgrad", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, target / "refgrad")
     shutil.copytree(ROOT / "specs", target / "specs")
     shutil.rmtree(target / "refgrad" / without)
     return target

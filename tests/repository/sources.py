@@ -48,11 +48,28 @@ def syntax_tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+@cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """The nodes of a parsed file, which many tests go through."""
+    return tuple(ast.walk(tree))
+
+
+def dotted(node: ast.AST) -> str:
+    """A name with its attributes, such as `pytest.mark.skip`; empty for any other expression."""
+    if isinstance(node, ast.Attribute) and (owner := dotted(node.value)):
+        return f"{owner}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def nodes_of(package: str) -> Iterator[ast.AST]:
+    """The nodes of all modules of a package."""
+    return (node for path in python_files(PACKAGE / package) for node in nodes(syntax_tree(path)))
+
+
 def open_dataclasses(package: str) -> dict[str, str]:
     """The dataclasses of a package that are not frozen or have no slots, by what they have of the two."""
-    nodes = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
     classes: dict[str, list[str]] = {}
-    for node in nodes:
+    for node in nodes_of(package):
         decorators = " ".join(map(ast.unparse, node.decorator_list)) if isinstance(node, ast.ClassDef) else ""
         if isinstance(node, ast.ClassDef) and "dataclass" in decorators:
             flags = " ".join(flag for flag in ("frozen", "slots") if f"{flag}=True" in decorators)
@@ -62,13 +79,12 @@ def open_dataclasses(package: str) -> dict[str, str]:
 
 def data_options(package: str) -> dict[str, str]:
     """The dataclasses and fields of a package with options beyond ``frozen``, ``slots`` and defaults, by the option."""
-    nodes = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
     options: dict[str, list[str]] = {}
-    for node in nodes:
+    for node in nodes_of(package):
         if isinstance(node, ast.ClassDef):
             named = {f"{node.name}.{ast.unparse(x.target)}": x.value for x in node.body if isinstance(x, ast.AnnAssign)}
             for name, call in (*((node.name, each) for each in node.decorator_list), *named.items()):
-                if isinstance(call, ast.Call) and ast.unparse(call.func) in {"dataclass", "field"}:
+                if isinstance(call, ast.Call) and dotted(call.func) in {"dataclass", "field"}:
                     for option in call.keywords:
                         options.setdefault(ast.unparse(option), []).append(name)
     usual = ("frozen=", "slots=", "default")
@@ -77,8 +93,8 @@ def data_options(package: str) -> dict[str, str]:
 
 def loose_zips(package: str) -> list[str]:
     """The calls of ``zip`` in a package that ignore what one of their arguments has more than the others."""
-    calls = (node for path in python_files(PACKAGE / package) for node in ast.walk(syntax_tree(path)))
-    texts = [ast.unparse(node) for node in calls if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip"]
+    calls = (node for node in nodes_of(package) if isinstance(node, ast.Call))
+    texts = [ast.unparse(call) for call in calls if dotted(call.func) == "zip"]
     return sorted(text for text in texts if "strict=True" not in text)
 
 

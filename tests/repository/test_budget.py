@@ -6,9 +6,7 @@ The limits are what there is. A commit that raises one says why beside it; one t
 from __future__ import annotations
 
 import ast
-import io
 import sys
-import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -16,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
+from tests.repository.sources import PACKAGE, name_of, nodes, python_files, syntax_tree
 
 CODE_LINES = {
     "grading": 4679, "report": 2493, "facts": 760, "checking": 4854, "generation": 3290, "native": 3693,
@@ -33,23 +31,28 @@ REPEATED_STRETCHES = 0
 STRETCH = 6
 """Number of code lines in a row that must not stand twice."""
 
-NO_CODE = frozenset({
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
-})  # fmt: skip
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """Return the syntax tree of a source."""
+    return ast.parse(source)
+
+
+def lines_of(node: ast.stmt | ast.expr) -> range:
+    """Return the numbers of the lines of a node."""
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 @cache
 def code_lines(source: str) -> list[int]:
-    """Return the numbers of the lines that hold code: a token other than a comment or a statement that is a string."""
-    strings = {
-        number
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    held = {n for token in tokens if token.type not in NO_CODE for n in range(token.start[0], token.end[0] + 1)}
-    return sorted(held - strings)
+    """Return the numbers of the lines that hold code: not those of comments, and of statements that are a string."""
+    held = {n for n, line in enumerate(source.splitlines(), 1) if line.strip() and not line.lstrip().startswith("#")}
+    for node in nodes(parsed(source)):
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            held.update(lines_of(node))
+    statements = (node.value for node in nodes(parsed(source)) if isinstance(node, ast.Expr))
+    texts = (each for each in statements if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    return sorted(held.difference(*map(lines_of, texts)))
 
 
 def package_of(path: Path) -> str:
@@ -61,7 +64,7 @@ def package_of(path: Path) -> str:
 def chosen_numbers(tree: ast.Module) -> Iterator[float]:
     """Yield the literal numbers in constants, class fields and default arguments, but 0, 1 and 2."""
     values: list[ast.expr | None] = []
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Module | ast.ClassDef):
             values += [each.value for each in node.body if isinstance(each, ast.Assign | ast.AnnAssign)]
         elif isinstance(node, ast.FunctionDef | ast.Lambda):
@@ -74,8 +77,8 @@ def chosen_numbers(tree: ast.Module) -> Iterator[float]:
 
 def import_lines(source: str) -> set[int]:
     """Return the numbers of the lines of imports."""
-    imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {number for node in imports for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    imports = [node for node in nodes(parsed(source)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return {number for node in imports for number in lines_of(node)}
 
 
 def repeated_stretches(sources: list[str]) -> int:
@@ -108,7 +111,7 @@ def test_no_more_numbers_are_chosen() -> None:
 def test_no_more_public_classes_share_a_name() -> None:
     places = defaultdict[str, list[str]](list)
     for path in python_files(PACKAGE):
-        for node in ast.walk(syntax_tree(path)):
+        for node in nodes(syntax_tree(path)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(name_of(path))
     assert sum(len(each) > 1 for each in places.values()) <= SHARED_CLASS_NAMES, places

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.repository.isolation import HEAVY, IMPORT_EVERY_MODULE, copy_package, run_python
-from tests.repository.sources import PACKAGE, layers, name_of, python_files, syntax_tree
+from tests.repository.sources import PACKAGE, layers, name_of, nodes, python_files, syntax_tree
 
 ENGINES = ("torch", "autograd", "mygrad", "micrograd", "jax", "tinygrad", "tensorflow")
 INVENTORIES = "refgrad/adapters/"
@@ -39,7 +39,7 @@ def test_importing_a_layer_loads_no_third_party_engine() -> None:
 
 
 def imported_libraries(path: Path) -> Iterator[str]:
-    for node in ast.walk(syntax_tree(path)):
+    for node in nodes(syntax_tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:

@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.repository.sources import PACKAGE, TESTS, name_of, python_files, syntax_tree
+from tests.repository.sources import PACKAGE, TESTS, name_of, nodes, python_files, syntax_tree
 
 CROSS_CHECKS = tuple(
     path for path in python_files(TESTS / "oracles" / "cross_checks") if not path.name.startswith("test_")
@@ -19,7 +19,7 @@ def test_of_the_oracles_only_the_rounding_budget_reads_the_partials_of_a_row() -
     readers = {
         f"{name_of(path)}: {function.name}"
         for path in python_files(PACKAGE / "oracles") + CROSS_CHECKS
-        for function in ast.walk(syntax_tree(path))
+        for function in nodes(syntax_tree(path))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Attribute) and node.attr == "partials"
@@ -32,7 +32,7 @@ def test_the_cross_checks_do_not_import_the_reference_engine() -> None:
     importers = {
         name_of(path)
         for path in CROSS_CHECKS
-        for node in ast.walk(syntax_tree(path))
+        for node in nodes(syntax_tree(path))
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("refgrad.engine.")
     }
     assert len(CROSS_CHECKS) > len(importers) == 0
@@ -43,7 +43,7 @@ def test_the_reference_engine_does_not_read_the_derivatives_of_functions() -> No
     readers = {
         name_of(path)
         for path in python_files(PACKAGE / "engine")
-        for node in ast.walk(syntax_tree(path))
+        for node in nodes(syntax_tree(path))
         if isinstance(node, ast.Attribute) and node.attr in {"derivatives", "definition"}
     }
     assert readers == set()

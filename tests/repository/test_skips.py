@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from refgrad.native.engine_names import registered_engines
-from tests.repository.sources import TESTS, name_of, python_files, syntax_tree
+from tests.repository.sources import TESTS, dotted, name_of, nodes, python_files, syntax_tree
 
 MARKS = frozenset({"pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"})
 CALLS = frozenset({"pytest.skip", "pytest.xfail", "pytest.importorskip"})
@@ -16,9 +16,9 @@ MARKS_OF_ENGINES = ("mark.engines", "mark.benchmark_run")
 
 def unexplained(tree: ast.Module) -> Iterator[str]:
     """Every mark and call without a reason, as `line 3: pytest.skip`."""
-    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (name := ast.unparse(node)) in MARKS | CALLS:
+    called = {id(node.func): node for node in nodes(tree) if isinstance(node, ast.Call)}
+    for node in nodes(tree):
+        if isinstance(node, ast.Attribute) and (name := dotted(node)) in MARKS | CALLS:
             call = called.get(id(node))
             if (name in MARKS or call is not None) and not explained(name, call):
                 yield f"line {node.lineno}: {name}"
@@ -35,18 +35,19 @@ def explained(name: str, call: ast.Call | None) -> bool:
 def unmarked(tree: ast.Module) -> Iterator[str]:
     """Every test that needs an engine which may not be installed, and does not say so by its mark."""
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    named = {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in assigned}
+    named = {dotted(node.targets[0]): node.value for node in assigned}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and needs_an_engine(node):
-            texts = ["pytestmark", *(ast.unparse(decorator) for decorator in node.decorator_list)]
-            if not any(mark in f"{text} {named.get(text, '')}" for text in texts for mark in MARKS_OF_ENGINES):
+            marks = [named.get("pytestmark"), *(named.get(dotted(each), each) for each in node.decorator_list)]
+            texts = [ast.unparse(mark) for mark in marks if mark is not None]
+            if not any(mark in text for text in texts for mark in MARKS_OF_ENGINES):
                 yield f"line {node.lineno}: {node.name}"
 
 
 def needs_an_engine(test: ast.FunctionDef) -> bool:
     """Whether a test asks for an engine by its name, or by that of a parameter."""
     calls = [node for node in ast.walk(test) if isinstance(node, ast.Call)]
-    asked = [call.args[0] for call in calls if ast.unparse(call.func) == "pytest.importorskip"]
+    asked = [call.args[0] for call in calls if dotted(call.func) == "pytest.importorskip"]
     return any(not isinstance(name, ast.Constant) or name.value in registered_engines() for name in asked)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
+from tests.repository.sources import PACKAGE, dotted, name_of, nodes, python_files, syntax_tree
 
 READERS = {
     "refgrad/report/standalone.py": "the standard error of a compiler or a program",
@@ -30,7 +30,7 @@ PARSERS = {"refgrad/report/findings/python.py", "refgrad/report/findings/trees.p
 def test_only_these_modules_of_reports_read_text() -> None:
     found = set()
     for path in python_files(PACKAGE / "report"):
-        for node in ast.walk(syntax_tree(path)):
+        for node in nodes(syntax_tree(path)):
             if isinstance(node, ast.Import) and {each.name for each in node.names} & {"ast", "re"}:
                 found.add(name_of(path))
     assert found == READERS.keys()
@@ -39,7 +39,7 @@ def test_only_these_modules_of_reports_read_text() -> None:
 def test_only_these_modules_of_reports_parse_code() -> None:
     found = set()
     for path in python_files(PACKAGE / "report"):
-        for node in ast.walk(syntax_tree(path)):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ast.parse":
+        for node in nodes(syntax_tree(path)):
+            if isinstance(node, ast.Call) and dotted(node.func) == "ast.parse":
                 found.add(name_of(path))
     assert found == PARSERS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.repository.sources import ROOT, TESTS, name_of, python_files, syntax_tree
+from tests.repository.sources import ROOT, TESTS, dotted, name_of, nodes, python_files, syntax_tree
 
 FILE = """
 import pytest
@@ -59,10 +59,10 @@ def unskipped(tree: ast.Module) -> Iterator[str]:
 
     A test in one of them would pass without the library, and not be run where it is installed.
     """
-    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-        called = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
+    for function in (node for node in nodes(tree) if isinstance(node, ast.FunctionDef)):
+        called = {dotted(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
         caught = {
-            ast.unparse(node.type)
+            dotted(node.type)
             for node in ast.walk(function)
             if isinstance(node, ast.ExceptHandler) and node.type is not None
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
+from tests.repository.sources import PACKAGE, name_of, nodes, python_files, syntax_tree
 
 WORDS = {
     "told": "reported", "tell": "report", "tells": "reports", "said": "described", "say": "describe", "says": "message",
@@ -38,7 +38,7 @@ SPOKEN = re.compile(
 
 def names(tree: ast.Module) -> Iterator[str]:
     """Yield the names of functions, classes, arguments, attributes and variables that a module defines."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -64,7 +64,7 @@ def private_names(path: Path) -> set[str]:
 
 def docstrings(tree: ast.Module) -> Iterator[str]:
     """Yield all strings that are statements: docstrings, also those of constants and attributes."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,7 @@ STEP: Final = 1e-5
 """Distance of the points of a central difference from the point itself."""
 
 ORDINARY: Final = frozenset({"unbroadcast_drops_axes", "right_functions"})
-"""The engines that are graded by all checks at every merge; the others are under the marker ``slow``."""
+"""The engines that are graded at every merge, at smoke. All are graded as by default under the marker ``slow``."""
 
 FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
 """The line that begins a finding."""
@@ -89,22 +89,23 @@ def test_central_differences_are_those_of_a_sum_over_all_entries() -> None:
     np.testing.assert_allclose(_central_difference("x * np.ones(4)", np.array(1.0)), 4.0, rtol=1e-8)
 
 
-def _graded(names: Iterable[str]) -> list[Any]:
-    """Return the names as parameters: all checks are run on each, and most are slow."""
-    return [pytest.param(name, marks=pytest.mark.whole if name in ORDINARY else pytest.mark.slow) for name in names]
+def _graded(names: Mapping[str, Any]) -> list[Any]:
+    """Return the names and profiles as parameters: all checks are run on each, which is slow at standard."""
+    smoke = [pytest.param(name, "smoke", marks=pytest.mark.whole) for name in names if name in ORDINARY]
+    return [*smoke, *(pytest.param(name, "standard", marks=pytest.mark.slow) for name in names)]
 
 
-@pytest.mark.parametrize("name", _graded(FAULTY))
-def test_the_first_finding_names_what_is_guilty(name: str, tmp_path: Path) -> None:
-    status, findings, output = _grade(name, tmp_path)
+@pytest.mark.parametrize(("name", "profile"), _graded(FAULTY))
+def test_the_first_finding_names_what_is_guilty(name: str, profile: str, tmp_path: Path) -> None:
+    status, findings, output = _grade(name, profile, tmp_path)
     assert status == 1, output
     first, _ = findings[0]
     assert any(fnmatch(first, pattern) for pattern in FAULTY[name]["first"]), output
 
 
-@pytest.mark.parametrize("name", _graded(RIGHT))
-def test_a_right_engine_fails_no_check_of_the_level_must(name: str, tmp_path: Path) -> None:
-    status, findings, output = _grade(name, tmp_path)
+@pytest.mark.parametrize(("name", "profile"), _graded(RIGHT))
+def test_a_right_engine_fails_no_check_of_the_level_must(name: str, profile: str, tmp_path: Path) -> None:
+    status, findings, output = _grade(name, profile, tmp_path)
     assert [found for found, level in findings if level == "MUST"] == [], output
     assert status == 0, output
     report = read_report(tmp_path / "out" / f"{name}.json")
@@ -114,12 +115,12 @@ def test_a_right_engine_fails_no_check_of_the_level_must(name: str, tmp_path: Pa
     assert f"of {sum(verdict.verdict != 'unsupported' for verdict in report.verdicts):,} checks that apply" in output
 
 
-def _grade(name: str, folder: Path) -> tuple[int, list[tuple[str, str]], str]:
+def _grade(name: str, profile: str, folder: Path) -> tuple[int, list[tuple[str, str]], str]:
     """Grade a copy of an engine as its author would; return the status, the findings in order, and what was printed."""
     shutil.copy(ENGINES[name], folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        result = CliRunner().invoke(main, ["grade", f"./{name}.py", "--workers", "1"])
+        result = CliRunner().invoke(main, ["grade", f"./{name}.py", "--profile", profile, "--workers", "1"])
     findings = [(finding["id"], finding["level"]) for finding in FINDING.finditer(result.stdout)]
     return result.exit_code, findings, result.stdout + result.stderr
 

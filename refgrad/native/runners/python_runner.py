@@ -366,7 +366,7 @@ def encoded(result: Any) -> Json:
     if masked is not None and masked.any():
         array = numpy.array(masks.getdata(result), dtype=float)
         array[masked] = float("nan")
-    dtype = array.dtype.name
+    dtype = "float64" if array.dtype == numpy.float64 else array.dtype.name  # numpy makes a name anew each time
     if dtype == "bfloat16":
         array = array.astype(numpy.float64)
     if array.nbytes > LARGEST_ARRAY:

@@ -16,6 +16,8 @@ from tests.effort import each, sampled
 
 TABLE = operator_table()
 FORMULAS = [name for name, row in TABLE.items() if row.elementwise and not row.edges]
+FITTED = [name for name, row in TABLE.items() if row.attributes or not row.elementwise]
+"""Operators that do not take whatever broadcasts."""
 
 
 def first_shapes(operator: str, profile: Profile = Profile()) -> set[tuple[int, ...]]:  # noqa: B008 (frozen)
@@ -54,7 +56,7 @@ def test_every_option_that_random_scenarios_have_is_met(operator: str, attribute
         attributes = (dict(scenario.applications[0].attributes) for scenario in scenarios)
         return {TABLE[operator].bind(each)[attribute] for each in attributes}
 
-    assert met(fixed_cases(operator)) >= met(operator_scenario(seed, operator) for seed in range(30))
+    assert met(fixed_cases(operator)) >= met(operator_scenario(seed, operator) for seed in range(12))
 
 
 @pytest.mark.parametrize(("operator", "zeros"), [("prod", 1), ("prod", 3), ("multiply", 1), ("exp", 3)])
@@ -62,7 +64,7 @@ def test_zeros_are_met(operator: str, zeros: int) -> None:
     assert any(list(s.leaves[0].value.to_numpy().flat).count(0.0) == zeros for s in fixed_cases(operator))
 
 
-@pytest.mark.parametrize("operator", sampled(TABLE, 3))
+@pytest.mark.parametrize("operator", sampled(FITTED, 3))
 def test_operands_and_attributes_fit_one_another(operator: str) -> None:
     for scenario in fixed_cases(operator):
         values, (step,) = evaluate(scenario, Float64()), scenario.applications
