@@ -150,7 +150,8 @@ def links(finding: Script) -> Iterator[Link]:
     if verdict.chapter in {"infinities", "exceptional"}:
         yield "operator at NaN and infinities:", operator
         return
-    kind = "inaccurate " if verdict.verdict == "inaccurate" else ""
+    raises = fact is not None and fact.raised is not None
+    kind = "inaccurate " if verdict.verdict == "inaccurate" else "failing " if raises else ""
     yield f"{kind}operator", operator
     yield from ((f"{kind}function", name) for name in _functions(finding, operator))
 

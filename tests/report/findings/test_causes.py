@@ -75,6 +75,12 @@ def test_one_dtype_and_one_silence_are_one_cause_each() -> None:
     assert len(groups(failing("leaves/one", silence), failing("leaves/two", silence))) == 1
 
 
+def test_an_error_and_a_wrong_number_of_one_operator_are_two_causes() -> None:
+    number, error = failing("edges/hypot", entry("nan")), failing("operators/hypot", raised("not here"))
+    assert len(groups(number, error)) == 2
+    assert len(groups(error, failing("edges/hypot", raised("nor there")))) == 1
+
+
 def test_one_function_of_the_library_is_one_cause() -> None:
     one = failing("operators/exp", entry("0.1"), program=Call("lib.both({x})", {"x": Value(1)}, ("a",)))
     log = SCENARIO.text.replace("exp", "log")
