@@ -119,11 +119,11 @@ def distinct_operands(current: Evaluated) -> Iterator[Steps]:
     steps = current.scenario.steps
     names = {name for step in steps for name in (step.defines, *step.uses)}
     for at, step in enumerate(steps):
-        for place, operand in enumerate(step.arguments if isinstance(step, Apply) else ()):
+        for position, operand in enumerate(step.arguments if isinstance(step, Apply) else ()):
             leaf = current.scenario.definitions[operand]
-            if isinstance(leaf, Leaf) and operand in step.arguments[:place]:
+            if isinstance(leaf, Leaf) and operand in step.arguments[:position]:
                 own = next(name for name in (f"{operand}{number}" for number in count(1)) if name not in names)
-                arguments = (*step.arguments[:place], own, *step.arguments[place + 1 :])
+                arguments = (*step.arguments[:position], own, *step.arguments[position + 1 :])
                 yield [*steps[:at], replace(leaf, name=own), replace(step, arguments=arguments), *steps[at + 1 :]]
 
 
