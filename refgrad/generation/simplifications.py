@@ -118,8 +118,8 @@ def distinct_operands(current: Evaluated) -> Iterator[Steps]:
     """Yield the scenario with a leaf of its own in place of one that is an operand of an application twice."""
     steps = current.scenario.steps
     names = {name for step in steps for name in (step.defines, *step.uses)}
-    for at, step in enumerate(steps):
-        for position, operand in enumerate(step.arguments if isinstance(step, Apply) else ()):
+    for at, step in ((at, step) for at, step in enumerate(steps) if isinstance(step, Apply)):
+        for position, operand in enumerate(step.arguments):
             leaf = current.scenario.definitions[operand]
             if isinstance(leaf, Leaf) and operand in step.arguments[:position]:
                 own = next(name for name in (f"{operand}{number}" for number in count(1)) if name not in names)
