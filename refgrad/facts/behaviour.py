@@ -152,9 +152,6 @@ class Died(Fact):
     def sentence(self, computed: Computed, engine: str) -> str:
         return f"{computed.before}{computed.possible}; {engine}: {self.message()}."
 
-    def links(self) -> tuple[Link, ...]:
-        return (("ending", self.detail[:200]),) if self.detail else ()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacks(Fact):

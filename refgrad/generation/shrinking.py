@@ -67,6 +67,7 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
         len(scenario.applications),
         len(scenario.backwards) + len(scenario.gradients) + len(scenario.jvps),
         sum(len(step.arguments) for step in scenario.applications),
+        _repeated(scenario),
         len(scenario.leaves),
         len(steps),
         sum(len(constant.shape) for constant in constants),
@@ -79,6 +80,13 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
         sum(complexity(constant)[0] for constant in constants),
         [complexity(constant)[1] for constant in constants],
     )
+
+
+def _repeated(scenario: Scenario) -> int:
+    """Return the number of operands that are leaves and are operands of the same application before: users have two."""
+    leaves = {leaf.name for leaf in scenario.leaves}
+    applied = [[name for name in step.arguments if name in leaves] for step in scenario.applications]
+    return sum(len(names) - len(set(names)) for names in applied)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -111,6 +112,19 @@ def merged_leaves(current: Evaluated) -> Iterator[Steps]:
                 reads = {s for s in current.scenario.steps if isinstance(s, Read | ZeroGrad) and s.name == leaf.name}
                 steps = [kept if s is other else s for s in current.scenario.steps if s not in reads]
                 yield substituted(steps, leaf, other.name)
+
+
+def distinct_operands(current: Evaluated) -> Iterator[Steps]:
+    """Yield the scenario with a leaf of its own in place of one that is an operand of an application twice."""
+    steps = current.scenario.steps
+    names = {name for step in steps for name in (step.defines, *step.uses)}
+    for at, step in ((at, step) for at, step in enumerate(steps) if isinstance(step, Apply)):
+        for position, operand in enumerate(step.arguments):
+            leaf = current.scenario.definitions[operand]
+            if isinstance(leaf, Leaf) and operand in step.arguments[:position]:
+                own = next(name for name in (f"{operand}{number}" for number in count(1)) if name not in names)
+                arguments = (*step.arguments[:position], own, *step.arguments[position + 1 :])
+                yield [*steps[:at], replace(leaf, name=own), replace(step, arguments=arguments), *steps[at + 1 :]]
 
 
 def fewer_reads(current: Evaluated) -> Iterator[Steps]:
@@ -273,6 +287,7 @@ SIMPLIFICATIONS: Final[tuple[Simplification, ...]] = (
     _plainer(Jvp, "tangents", _simpler_tangents),
     plainer_leaves,
     plainer_dtypes,
+    distinct_operands,
 )
 
 

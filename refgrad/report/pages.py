@@ -20,7 +20,7 @@ from refgrad.native.text import plain_line, plain_text
 from refgrad.report import CHARACTERS, TABLE
 from refgrad.report.document import SCHEMA_NAME, Report, ReportError, read_report
 from refgrad.report.findings import Script, failures, proofs, write_scripts
-from refgrad.report.findings.causes import Cause, causes, shared_operators
+from refgrad.report.findings.causes import Cause, causes, distinct_causes, shared_operators
 from refgrad.report.severity import MEANINGS as SEVERITY_MEANINGS
 from refgrad.report.severity import severity
 
@@ -184,8 +184,8 @@ def _comparison_page(page: str, graded: Sequence[Graded]) -> str:
     }
     by_operator = {name: each for name, each in operators.items() if each}
     shared = shared_operators(report.causes for report in graded)
-    template = markdown_templates().get_template(page)
-    return template.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared)
+    template, distinct = markdown_templates().get_template(page), distinct_causes(report.failures for report in graded)
+    return template.render(reports=graded, chapters=chapters, by_operator=by_operator, shared=shared, distinct=distinct)
 
 
 def templates(package: str, **options: Any) -> Environment:

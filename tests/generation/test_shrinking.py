@@ -134,6 +134,19 @@ def test_no_derivative_stays_in_forward_mode_unless_the_failure_needs_it() -> No
     assert "backward c forward" not in kept.text
 
 
+def test_two_operands_are_two_leaves_unless_the_failure_needs_one() -> None:
+    scenario = parse("""
+        a = leaf float64[2, 2] {0x1p+0 0x1p+1 0x1p+2 0x1p+3} requires_grad
+        b = multiply a a
+        backward b seed float64[2, 2] {0x1p+0 0x1p+0 0x1p+0 0x1p+0}
+        read grad a
+    """)
+    small = shrink(scenario, lambda each: "multiply" in each.operators and "read grad" in each.text)
+    assert "c = multiply a b\n" in small.text
+    shared = shrink(scenario, lambda each: any(len({*step.arguments}) == 1 for step in each.applications))
+    assert "b = multiply a a\n" in shared.text
+
+
 def test_a_scenario_off_its_kinks_is_not_moved_onto_one() -> None:
     scenario = operator_scenario(0, "relu")
     small = shrink(scenario, lambda candidate: "relu" in candidate.operators)

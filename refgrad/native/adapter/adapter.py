@@ -61,6 +61,7 @@ class Adapter:
     threads: bool = False
     dtype: str = "float64"
     dtypes: tuple[str, ...] = ()
+    no_half: frozenset[str] = frozenset()
     coarser: Mapping[str, str] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     errors: Mapping[ErrorKind, str] = field(default_factory=dict)
@@ -171,7 +172,8 @@ class Adapter:
     def dtypes_lacking(self, scenario: Scenario) -> list[str]:
         """Return the dtypes of a scenario that the library lacks. Never float64: the adapter's dtype replaces it."""
         used = {leaf.value.dtype for leaf in scenario.leaves}.intersection(FLOATING)
-        return sorted(used - {"float64", *self.dtypes})
+        half: set[str] = set() if self.no_half.isdisjoint(scenario.operators) else {"float16", "bfloat16"}
+        return sorted(used - ({"float64", *self.dtypes} - half))
 
     @cached_property
     def features(self) -> frozenset[str]:

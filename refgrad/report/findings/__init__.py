@@ -16,6 +16,7 @@ from refgrad.facts import Entry
 from refgrad.facts.computed import Computed
 from refgrad.facts.fact import Severity
 from refgrad.grading.judging.verdict import Verdict
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, read_adapter
 from refgrad.native.engine_names import shipped_engines
 from refgrad.native.languages import LANGUAGES, Language
 from refgrad.native.process import FILLED
@@ -56,6 +57,21 @@ class Script:
     def syntax(self) -> Language:
         """The language of the program."""
         return LANGUAGES[self.language]
+
+    @property
+    def adapter(self) -> AnyAdapter | None:
+        """The adapter that comes with refgrad for an engine of this name."""
+        return read_adapter(shipped_engines()[self.engine]) if self.engine in shipped_engines() else None
+
+    @property
+    def library(self) -> str:
+        """The library that the engine belongs to, as its package is named; the engine's name if that is not known."""
+        return (self.adapter and self.adapter.distribution) or self.engine
+
+    @property
+    def forward_only(self) -> bool:
+        """True if the engine has no reverse mode: its numbers carry derivatives forward."""
+        return isinstance(self.adapter, FunctionalAdapter) and self.adapter.forward_only
 
     @property
     def name(self) -> str:

@@ -1,9 +1,10 @@
 """Groups the findings on an engine by what causes them, as far as their evidence shows that.
 
 Two findings have one cause if they are of one operator, call one function of the library, give the same wrong number
-for the same truth, give 0 as a higher derivative where programs differ in the operator alone, end with the same error,
-miss the same one, give the same dtype in place of the right one, both show memory that a backward shares or writes to,
-or are wrong from the second backward on.
+for the same truth, give 0 as a higher derivative where programs differ in the operator alone, give NaN where dual
+numbers multiply 0 by infinity, end with the same error, miss the same one, give the same dtype in place of the right
+one, both show memory that a backward shares or writes to, or are wrong from the second backward on. A signal that ends
+a process is no evidence of a common cause.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]
 
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
-    """Return the operators that several engines get wrong, with what causes it in each, the worst numbers first."""
+    """Return the operators that several libraries get wrong, with what causes it in each engine, the worst first."""
     by_operator: dict[str, list[Cause]] = {}
     for cause in chain.from_iterable(engines):
         for operator in dict.fromkeys(each.verdict.operator for each in cause.findings):
@@ -75,8 +76,16 @@ def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause
     return {
         operator: sorted(each, key=lambda cause: SEVERITIES.index(cause.severity))
         for operator, each in sorted(by_operator.items())
-        if len({cause.best.engine for cause in each}) > 1
+        if len({cause.best.library for cause in each}) > 1
     }
+
+
+def distinct_causes(failed: Iterable[Sequence[Script]]) -> int:
+    """Return the number of causes of what each engine fails. The engines of one library share theirs."""
+    by_library: dict[str, list[Script]] = {}
+    for finding in chain.from_iterable(failed):
+        by_library.setdefault(finding.library, []).append(finding)
+    return sum(len(_groups(each)) for each in by_library.values())
 
 
 def _cause(group: Sequence[Script], verdicts: Sequence[Verdict]) -> Cause:
@@ -125,8 +134,11 @@ def links(finding: Script) -> Iterator[Link]:
     if fact is not None and fact.links_must_agree:
         yield from own
         return
-    if verdict.chapter == "contracts":  # these say what memory gradients may have
+    if _shares_memory(verdict):
         yield "memory:", MEMORY
+        return
+    if finding.forward_only and _multiplies_infinity(finding):
+        yield "dual numbers:", "0 * infinity"
         return
     yield from own
     if isinstance(fact, Entry) and float(fact.observed) == 0 and (derivative := _higher_derivative(steps_of(verdict))):
@@ -138,9 +150,27 @@ def links(finding: Script) -> Iterator[Link]:
     if verdict.chapter in {"infinities", "exceptional"}:
         yield "operator at NaN and infinities:", operator
         return
-    kind = "inaccurate " if verdict.verdict == "inaccurate" else ""
+    raises = fact is not None and fact.raised is not None
+    kind = "inaccurate " if verdict.verdict == "inaccurate" else "failing " if raises else ""
     yield f"{kind}operator", operator
     yield from ((f"{kind}function", name) for name in _functions(finding, operator))
+
+
+def _shares_memory(verdict: Verdict) -> bool:
+    """Return True if the gradient of one leaf is wrong once more is added to the gradients of several."""
+    fact, steps = verdict.fact, steps_of(verdict)
+    leaves = [step.name for step in steps if isinstance(step, Leaf) and step.requires_grad]
+    backwards = [step for step in steps if isinstance(step, Backward)]
+    gradient = isinstance(fact, Entry) and fact.subject.of == "gradient"
+    return verdict.chapter == "contracts" and gradient and len(leaves) > 1 and len(backwards) > 1
+
+
+def _multiplies_infinity(finding: Script) -> bool:
+    """Return True if a derivative at infinity is NaN where that by another operand, which does not move, is added."""
+    fact, steps = finding.verdict.fact, steps_of(finding.verdict)
+    operands = [set(step.arguments) for step in steps if isinstance(step, Apply)]
+    nan = isinstance(fact, Entry) and fact.observed == "nan" != fact.lower
+    return nan and "at infinity" in finding.at and any(len(each) > 1 for each in operands)
 
 
 def _higher_derivative(steps: Sequence[object]) -> str:
@@ -165,11 +195,14 @@ def _higher_derivative(steps: Sequence[object]) -> str:
 
 
 def _operator(verdict: Verdict) -> str:
-    """Return the operator that a finding is about: that of its check, or the only one of its scenario."""
-    if verdict.operator:
+    """Return the operator that a finding is about: that of its check, the one that fails, or the only one."""
+    if verdict.operator or verdict.chapter != "graphs":
         return verdict.operator
-    applied = {step.operator for step in steps_of(verdict) if isinstance(step, Apply)}
-    return applied.pop() if len(applied) == 1 and verdict.chapter == "graphs" else ""
+    steps = steps_of(verdict)
+    at = verdict.evidence.step if verdict.evidence else 0
+    failing = [step for step in steps[at - 1 : at] if isinstance(step, Apply)]
+    applied = {step.operator for step in failing or steps if isinstance(step, Apply)}
+    return applied.pop() if len(applied) == 1 else ""
 
 
 def _functions(finding: Script, operator: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ from refgrad.report.accuracy import USUAL
 from refgrad.report.comparison import KINDS, histories
 from refgrad.report.document import ReportError
 from refgrad.report.findings import Script, safe_name
-from refgrad.report.findings.causes import Cause, shared_operators
+from refgrad.report.findings.causes import Cause, distinct_causes, shared_operators
 from refgrad.report.pages import MEANINGS, SYMBOLS, Graded, read_folder, templates
 from refgrad.report.severity import MEANINGS as SEVERITY_MEANINGS
 from refgrad.report.severity import At
@@ -54,7 +54,8 @@ def write_site(
     writer = _Writer(reports, target)
     chapters = list(dict.fromkeys(v.chapter for report in reports for v in report.verdicts))
     shared = shared_operators(report.causes for report in reports)
-    writer.page("index.html", "index", title="What refgrad found", chapters=chapters, shared=shared)
+    distinct = distinct_causes(report.failures for report in reports)
+    writer.page("index.html", "index", title="What refgrad found", chapters=chapters, shared=shared, distinct=distinct)
     if course:
         writer.page("course.html", "course", title="Course", students=course)
     wide = widest_first(reports)

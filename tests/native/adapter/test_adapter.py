@@ -17,6 +17,7 @@ from refgrad.native.adapter.fields import STATEFUL_FEATURES
 from refgrad.native.engine import Engine, start
 from refgrad.native.languages import LANGUAGES
 from refgrad.native.runners.python_runner import REMEMBERED
+from refgrad.scenario import parse
 from refgrad.scenario.constants import FLOATING
 from tests.native.tiny_engine import tiny_adapter
 
@@ -174,3 +175,11 @@ def test_a_library_forgets_after_every_so_many_scenarios() -> None:
         assert len(engine.namespace["forgotten"]) == seed // REMEMBERED
         examine(operator_scenario(seed, "add"), engine)
     assert len(engine.namespace["forgotten"]) == 2
+
+
+def test_an_operator_may_lack_dtypes_of_16_bits() -> None:
+    adapter = tiny_adapter(dtypes=("float64", "float32", "float16"), no_half=frozenset({"erf"}))
+    scenario = parse("x = leaf float16[] {0x1p+0} requires_grad\ny = erf x\nbackward y\n")
+    assert adapter.dtypes_lacking(scenario) == ["float16"]
+    assert adapter.dtypes_lacking(parse(scenario.text.replace("erf", "exp"))) == []
+    assert adapter.dtypes_lacking(parse(scenario.text.replace("float16", "float32"))) == []

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
+from typing import Final
 
-from refgrad.facts import Died, Dtype, Error, Evidence, Fact, Silence, Subject
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refgrad.facts import Died, Dtype, Entry, Error, Evidence, Fact, Shape, Silence, Subject, Written
 from refgrad.grading.judging.verdict import Outcome, Verdict
 from refgrad.native.observation import Raised
 from refgrad.native.statements import Call, Code, Value
 from refgrad.report.document import Report
 from refgrad.report.findings import failures
-from refgrad.report.findings.causes import Cause, causes, shared_operators
+from refgrad.report.findings.causes import Cause, causes, distinct_causes, shared_operators
 from tests.report.example import SCENARIO, VERDICTS, entry, example_report, verdict
 
 A = Subject("value", "a")
@@ -63,15 +68,17 @@ def test_errors_that_differ_in_numbers_alone_are_one_cause() -> None:
     assert len(groups(failing("operators/exp", one), failing("operators/log", raised("shape is even")))) == 2
 
 
-def test_one_dtype_one_silence_and_one_ending_are_one_cause_each() -> None:
+def test_one_dtype_and_one_silence_are_one_cause_each() -> None:
     dtype = Dtype(subject=A, seen="float64", expected="float32")
     assert len(groups(failing("operators/exp", dtype), failing("operators/log", dtype))) == 1
     silence = Silence(expected_kinds=("freed-graph",))
     assert len(groups(failing("leaves/one", silence), failing("leaves/two", silence))) == 1
-    died = Died(detail="killed by signal 11")
-    assert (
-        len(groups(failing("leaves/one", died, outcome="crashed"), failing("leaves/two", died, outcome="crashed"))) == 1
-    )
+
+
+def test_an_error_and_a_wrong_number_of_one_operator_are_two_causes() -> None:
+    number, error = failing("edges/hypot", entry("nan")), failing("operators/hypot", raised("not here"))
+    assert len(groups(number, error)) == 2
+    assert len(groups(error, failing("edges/hypot", raised("nor there")))) == 1
 
 
 def test_one_function_of_the_library_is_one_cause() -> None:
@@ -160,3 +167,170 @@ def test_other_numbers_other_derivatives_and_first_ones_are_causes_of_their_own(
     assert len(groups(third("exp", "0.0", first), third("sinh", "0.0", first))) == 2
     held = HIGHER.replace("backward f", "backward f retain_graph\nread grad a\nzero_grad a\nbackward f")
     assert len(groups(third("exp", "0.0", held), third("sinh", "0.0", held))) == 2
+
+
+def real(name: str, fact: Fact, step: int, scenario: str) -> Verdict:
+    """Return a finding of a committed report: its check, its fact, and the step that shows it."""
+    row = failing(name, fact, scenario=scenario)
+    operator = "" if name.startswith("graphs/") or "_are_" in name or "_stay_" in name else row.id.partition("/")[2]
+    return replace(row, operator=operator, evidence=Evidence(fact, step))
+
+
+def gradient(name: str, observed: str, lower: str) -> Entry:
+    return replace(entry(observed), subject=Subject("gradient", name), lower=lower, upper=lower)
+
+
+X_ONE: Final = "x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad\n"
+SEED: Final = "seed float64[2, 1] {0x1p+0 -0x1p+1}"
+TORCH_MEMORY: Final = (
+    real(
+        "contracts/gradients_of_leaves_are_apart",
+        gradient("y", "4.0", "1.0"),
+        9,
+        f"{X_ONE}y = leaf float64[2] {{0x1p+0 0x1p+1}} requires_grad\na = stack x y\nb = sum a axis=0\n"
+        "backward b seed float64[2] {0x1p+0 -0x1p+1}\nc = multiply x x\n"
+        "backward c seed float64[2] {0x1p+0 0x1p+0}\nread grad x\nread grad y\n",
+    ),
+    real(
+        "contracts/vstack",
+        gradient("a", "3.0", "2.0"),
+        7,
+        "a = leaf float64[] {0x1p+1} requires_grad\nb = leaf float64[] {0x1p+0} requires_grad\nc = vstack a b\n"
+        "d = sum c\nbackward d retain_graph\nbackward d\nread grad a\n",
+    ),
+    real(
+        "contracts/seeds_stay_as_they_are",
+        Written(change="seed 1 is entry (0, 0): 2.0, and was 1.0"),
+        4,
+        f"{X_ONE}a = reshape x shape=(2, 1)\nbackward a {SEED} retain_graph\nbackward a {SEED}\nread grad x\n",
+    ),
+)
+PADDLE_ROW: Final = real(
+    "contracts/take",
+    Shape(subject=Subject("value", "c"), seen=(1, 1), expected=(2, 1)),
+    5,
+    "a = leaf float64[2, 1] {0x1p+0 0x1p+0} requires_grad\nb = index a index=(:, ::2)\n"
+    "c = take b axis=1 indices=(0,)\nbackward b seed float64[2, 1] {0x1p+0 0x1p+0}\nread value c\n",
+)
+PADDLE_VALUE: Final = real(
+    "contracts/log_softmax",
+    replace(gradient("b", "-64.0", "-799.0"), subject=Subject("value", "b"), index=(0,)),
+    4,
+    "a = leaf float64[2] {0x1p+0 0x1.9p+9} requires_grad\nb = log_softmax a\n"
+    "backward b seed float64[2] {0x1p+0 0x1p+0}\nread value b\n",
+)
+MXNET_SAVED: Final = real(
+    "contracts/logabsdet",
+    gradient("a", "2.5", "1.0"),
+    5,
+    "a = leaf float64[1, 1] {0x1p+1} requires_grad\nb = logabsdet a\nbackward b retain_graph\nbackward b\n"
+    "read grad a\n",
+)
+AT_INFINITY: Final = tuple(
+    real(
+        f"infinities/{operator}",
+        gradient("a", "nan", lower),
+        5,
+        f"a = leaf float64[] {{inf}} requires_grad\nb = leaf float64[] {{0x1p+0}}\nc = {operator} a b\nbackward c\n"
+        "read grad a\n",
+    )
+    for operator, lower in (("multiply", "1.0"), ("divide", "1.0"), ("arctan2", "0.0"))
+)
+COMMONS_SUBNORMAL: Final = real(
+    "exceptional/arctan2",
+    gradient("a", "0.0", "2.40601e-306"),
+    5,
+    "a = leaf float64[] {0x1p-4} requires_grad\nb = leaf float64[] {0x0.8p-1022}\nc = arctan2 a b\nbackward c\n"
+    "read grad a\n",
+)
+SIGNAL: Final = Died(detail="the process was ended by signal 11 (SIGSEGV)")
+PADDLE_CRASHES: Final = (
+    real("operators/solve", SIGNAL, 4, SCENARIO.text.replace("exp x", "solve x x").replace("[]", "[1, 1]")),
+    real("second_order/moveaxis", SIGNAL, 4, ""),
+    *(
+        real(
+            f"graphs/{name}",
+            SIGNAL,
+            2,
+            "a = leaf float64[2, 2] {0x1p+0 0x1p+0 0x1p+0 0x1p+1} requires_grad\n"
+            f"b = index a index=((0, 1), ::-1)\nc = {operator} b\nbackward c\nread grad a\n",
+        )
+        for name, operator in (("double_backward", "sum"), ("one_backward", "sum"))
+    ),
+)
+REAL: Final = (
+    *TORCH_MEMORY, PADDLE_ROW, PADDLE_VALUE, MXNET_SAVED, *AT_INFINITY, COMMONS_SUBNORMAL, *PADDLE_CRASHES,
+)  # fmt: skip
+
+
+def ids(*verdicts: Verdict) -> set[str]:
+    return {each.id for each in verdicts}
+
+
+def test_gradients_that_share_memory_are_one_cause() -> None:
+    (cause,) = causes_of(document(*TORCH_MEMORY))
+    assert cause.links == ("memory: memory that a backward shares or writes to",)
+
+
+def test_what_a_contract_shows_without_shared_memory_is_a_cause_of_its_own() -> None:
+    others = (PADDLE_ROW, PADDLE_VALUE, MXNET_SAVED)
+    assert sorted(map(sorted, groups(*TORCH_MEMORY, *others))) == sorted(
+        map(sorted, [ids(*TORCH_MEMORY), *map(ids, others)])
+    )
+
+
+def test_a_contract_joins_what_else_is_found_of_its_operator() -> None:
+    assert groups(PADDLE_VALUE, real("operators/log_softmax", entry("0.1"), 4, PADDLE_VALUE.scenario)) == [
+        {"contracts/log_softmax", "operators/log_softmax"}
+    ]
+
+
+def test_infinity_times_0_is_one_cause_of_dual_numbers_alone() -> None:
+    findings = (*AT_INFINITY, COMMONS_SUBNORMAL)
+    dual = causes_of(document(*findings, engine="ceres"))
+    assert [{each.verdict.id for each in cause.findings} for cause in dual] == [
+        ids(*AT_INFINITY), ids(COMMONS_SUBNORMAL),
+    ]  # fmt: skip
+    assert dual[0].links == ("dual numbers: 0 * infinity",)
+    reverse = causes_of(document(*findings, engine="jax"))
+    assert {frozenset(each.verdict.id for each in cause.findings) for cause in reverse} == {
+        frozenset(ids(AT_INFINITY[0])), frozenset(ids(AT_INFINITY[1])),
+        frozenset(ids(AT_INFINITY[2], COMMONS_SUBNORMAL)),
+    }  # fmt: skip
+
+
+def test_an_infinite_derivative_by_the_only_operand_is_no_product_with_0() -> None:
+    (multiply, divide, _) = AT_INFINITY
+    square = replace(multiply, id="infinities/square", operator="square", scenario=(
+        "a = leaf float64[] {inf} requires_grad\nb = multiply a a\nbackward b\nread grad a\n"
+    ))  # fmt: skip
+    assert len(causes_of(document(square, divide, engine="ceres"))) == 2
+
+
+def test_two_crashes_are_one_cause_if_one_operator_crashes() -> None:
+    assert sorted(map(sorted, groups(*PADDLE_CRASHES))) == [
+        ["graphs/double_backward", "graphs/one_backward"], ["operators/solve"], ["second_order/moveaxis"],
+    ]  # fmt: skip
+    unknown = (failing(f"leaves/{name}", SIGNAL, outcome="crashed") for name in ("one", "two"))
+    assert len(groups(*unknown)) == 2
+
+
+def test_engines_of_one_library_share_causes_where_several_engines_are_counted() -> None:
+    exp, log = failing("operators/exp", entry("0.1")), failing("operators/log", entry("0.2"))
+    tape, functions = document(exp, log, engine="torch"), document(exp, engine="torch-func")
+    assert distinct_causes(map(failures, (tape, functions))) == 2
+    assert distinct_causes(map(failures, (tape, document(exp, engine="jax")))) == 3
+    assert shared_operators(map(causes_of, (tape, functions))) == {}
+
+
+@given(st.permutations(REAL), st.sampled_from(["torch", "ceres", "unknown"]))
+def test_the_causes_do_not_depend_on_the_order_of_findings(verdicts: list[Verdict], engine: str) -> None:
+    def partition(findings: tuple[Verdict, ...]) -> set[frozenset[str]]:
+        return {
+            frozenset(each.verdict.id for each in cause.findings)
+            for cause in causes_of(document(*findings, engine=engine))
+        }
+
+    expected = partition(REAL)
+    assert partition(tuple(verdicts)) == expected
+    assert sorted(chain.from_iterable(expected)) == sorted(ids(*REAL))
