@@ -97,8 +97,8 @@ class Entry(Fact):
         point = computed.point(self.index, seeded=self.subject.of == "gradient")
         what = f"{computed.before}{entry}{computed.subject(self.subject)}{point}"
         right, seen = interval(self.lower, self.upper, exact=exact), number(self.observed, exact=exact)
-        remark = {"unwritten": UNWRITTEN, "unequal": UNEQUAL}.get(self.qualifier, "")
-        return f"{what} is {right}; {engine} gives {seen}{remark}."
+        added = {"unwritten": UNWRITTEN, "unequal": UNEQUAL}.get(self.qualifier, "")
+        return f"{what} is {right}; {engine} gives {seen}{added}."
 
     def assertion(self, _: ProgramEnd) -> Assertion:
         array = f"{{unmasked}}[{self.subject.call - 1}]" if self.subject.of == "hook" else "{tensor}"

@@ -18,7 +18,6 @@ from refgrad.scenario import Apply, Scenario, parse
 from refgrad.specification import shipped_path
 
 ROWS: Final = parsed_toml(shipped_path("neighbours.toml"))
-SHAPE: Final = (2, 2)
 
 
 @cache
@@ -31,17 +30,17 @@ def _patterns() -> tuple[tuple[Apply, ...], ...]:
 def neighbours(profile: Profile) -> Iterator[Scenario]:
     """Yield every row whose operators the profile allows, with one setting of values after another."""
     patterns = [each for each in _patterns() if all(profile.allows(step.operator) for step in each)]
-    for number, entries in enumerate(ROWS["settings"].values()):
+    for number, values in enumerate(ROWS["settings"].values()):
         for pattern in patterns:
-            scenario = _applied(pattern, entries, Builder(profile, SHAPE, Choices(number)))
+            scenario = _applied(pattern, values, Builder(profile, (), Choices(number)))
             if scenario is not None:
                 yield scenario
 
 
-def _applied(pattern: Sequence[Apply], entries: Sequence[Any], builder: Builder) -> Scenario | None:
-    """Return the scenario of a row with these entries of its leaves, or None if an operator does not admit them."""
-    arrays = zip("xyz", (np.reshape(each, SHAPE) for each in entries), strict=True)
-    values = {name: Operand.of(array, requires_grad=True) for name, array in arrays}
+def _applied(pattern: Sequence[Apply], leaves: Sequence[Any], builder: Builder) -> Scenario | None:
+    """Return the scenario of a row with these values of its leaves, or None if an operator does not admit them."""
+    named = zip("xyz", map(np.array, leaves), strict=True)
+    values = {name: Operand.of(array, requires_grad=True) for name, array in named}
     with np.errstate(all="ignore"):
         for step in pattern:
             operands, attributes = [values[name] for name in step.arguments], dict(step.attributes)

@@ -1,5 +1,7 @@
 """Tests of the operators that engines fuse: every row is tried with several values, and no operator that is lacking."""
 
+from itertools import chain
+
 from refgrad.generation import Profile, neighbours
 from refgrad.generation.neighbours import ROWS
 from refgrad.operators import operator_table
@@ -18,10 +20,10 @@ def test_each_row_is_tried_with_several_settings_of_values() -> None:
 
 
 def test_the_values_are_those_of_a_setting() -> None:
-    settings = [[sorted(numbers) for numbers in entries] for entries in ROWS["settings"].values()]
+    settings = [[sorted(chain(*rows)) for rows in leaves] for leaves in ROWS["settings"].values()]
     for scenario in neighbours(Profile()):
         leaves = [sorted(leaf.value.to_numpy().ravel().tolist()) for leaf in scenario.leaves]
-        assert any(all(leaf in entries for leaf in leaves) for entries in settings)
+        assert any(all(leaf in values for leaf in leaves) for values in settings)
 
 
 def test_an_operator_that_is_not_allowed_is_not_tried() -> None:

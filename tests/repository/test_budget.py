@@ -17,14 +17,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, nodes, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4679, "report": 2493, "facts": 760, "checking": 4854, "generation": 3290, "native": 3693,
-    "operators": 2469, "engine": 2338, "oracles": 2219, "scenario": 1315, "cli": 1220, "pytest_plugin": 1005,
+    "grading": 4753, "report": 2527, "facts": 760, "checking": 4854, "generation": 3406, "native": 3695,
+    "operators": 2471, "engine": 2338, "oracles": 2219, "scenario": 1315, "cli": 1220, "pytest_plugin": 1005,
     "lifecycle": 823, "adapters": 372, "interpreter": 335, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
-MODULES = 271
-CHOSEN_NUMBERS = 253
+MODULES = 272
+CHOSEN_NUMBERS = 254
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 

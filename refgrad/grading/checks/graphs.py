@@ -160,8 +160,8 @@ def _neighbours(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try the operators that engines fuse or rewrite together."""
     usable = Usable.of(bench)
     profile = _profile(bench, usable.ways, several=False)
-    made = map(bench.reliance.seeded, generation.neighbours(profile))
-    scenarios = tuple(islice(filter(bench.reliance.runnable, made), bench.settings.effort["neighbours"]))
+    seeded = map(bench.reliance.seeded, generation.neighbours(profile))
+    scenarios = tuple(islice(filter(bench.reliance.runnable, seeded), bench.settings.effort["neighbours"]))
     if not scenarios:
         return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
     return bench.search(check, scenarios.__getitem__, 0, fixed=scenarios)

@@ -36,21 +36,21 @@ class PositionSearch:
     asks: Callable[[float], bool] = lambda _: True
     numbers: Callable[[Position], Sequence[float]] = numbers_at
     shows: frozenset[Outcome] = FAILURES
-    place: Callable[[Position], Position] = lambda position: position
+    relocate: Callable[[Position], Position] = lambda position: position
 
     def run(self) -> Verdict:
         """Try each number at each position, if the engine is right with ordinary numbers there."""
         outcomes: Counter[Outcome] = Counter()
-        shown: dict[tuple[Outcome, bool, bool], Demonstration] = {}
+        demonstrations: dict[tuple[Outcome, bool, bool], Demonstration] = {}
         for position, number in self._tried():
             finding = self.examine(position, number)
             explained = finding.failed and not self._fails(position.holding(number), finding)
             outcomes["passed" if explained else finding.outcome] += 1
             kind = finding.outcome, finding.is_mild, math.isfinite(number)
-            if finding.outcome in self.shows and not explained and kind not in shown:
-                shown[kind] = self._demonstrated(self.smallest(position, number, finding), number)
-        if shown:
-            ordered = sorted(shown.values(), key=lambda each: each.finding.rank)
+            if finding.outcome in self.shows and not explained and kind not in demonstrations:
+                demonstrations[kind] = self._demonstrated(self.smallest(position, number, finding), number)
+        if demonstrations:
+            ordered = sorted(demonstrations.values(), key=lambda each: each.finding.rank)
             return self.bench.verdict_of(self.check, *ordered, examples=outcomes.total())
         outcome: Outcome = next((each for each in DECIDED if outcomes[each]), "inconclusive")
         return self.bench.verdict(self.check, outcome, Tally.of(outcomes), examples=outcomes.total())
@@ -69,7 +69,7 @@ class PositionSearch:
         bench, most = self.bench, self.bench.settings.effort["exceptional"]
         holds_all = "float64" in bench.engine.adapter.dtypes  # the extreme numbers are those of float64
         for each in exceptional_positions(self.check.operator_name, bench.profile(seeds=True), most):
-            position = self.place(replace(each, base=bench.reliance.isolated(each.base)))
+            position = self.relocate(replace(each, base=bench.reliance.isolated(each.base)))
             if position.base not in right:
                 right[position.base] = not self._fails(position.base, bench.examine(position.base, self.check))
             if right[position.base] and bench.reliance.runnable(position.base):
@@ -121,7 +121,7 @@ def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
     if verdict.failed or not operator_table()[check.operator_name].elementwise:
         return verdict
     examine = partial(examine_equal, engine=bench.engine)
-    equal = PositionSearch(check, bench, examine, math.isnan, place=everywhere).run()
+    equal = PositionSearch(check, bench, examine, math.isnan, relocate=everywhere).run()
     return equal if equal.failed else replace(verdict, examples=verdict.examples + equal.examples)
 
 
