@@ -53,7 +53,7 @@ def test_a_line_is_one_line(text: str) -> None:
         ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
         ("two\nlines\tand a tab", "two\nlines\tand a tab"),
         ("\ud800", "\\ud800"),
-        ("a\u202eb\u2066c", "a\\u202eb\\u2066c"),
+        ("a\u061cb\u2066c", "a\\u061cb\\u2066c"),
         ("\x00\x7f\x85\x9b", "\\x00\\x7f\\x85\\x9b"),
     ],
 )
