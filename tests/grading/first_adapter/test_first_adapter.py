@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from refgrad.grading.first_adapter.writing import engine_file
 from refgrad.native.adapter import TapeAdapter, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch
 from tests.grading.first_adapter import small_tape
+from tests.snapshots.placement import PlainText
 
 MODULE = "tests.grading.first_adapter.small_tape"
 
@@ -50,9 +52,15 @@ def test_tensors_are_created_read_and_differentiated_as_the_library_does(engine:
     assert adapter.zero_grad == "setattr({leaf}, 'grad', None)"
 
 
-def test_a_library_that_keeps_gradients_in_single_precision_is_one_of_float32() -> None:
+def test_the_file_of_a_library(text: str, snapshot: Any) -> None:
+    assert text == snapshot(extension_class=PlainText)
+
+
+def test_a_library_that_keeps_gradients_in_single_precision_is_one_of_float32(snapshot: Any) -> None:
     module = "tests.grading.first_adapter.narrow_tape"
-    adapter = choose(LibraryModules("narrow", (module,), sys.executable), Asking(proposed, {})).started.adapter
+    chosen = choose(LibraryModules("narrow", (module,), sys.executable), Asking(proposed, {}))
+    assert engine_file(chosen) == snapshot(extension_class=PlainText)
+    adapter = chosen.started.adapter
     assert isinstance(adapter, TapeAdapter)
     assert (adapter.dtype, adapter.leaf) == ("float32", f"{module}.Tensor({{array}}.astype(np.float32))")
     assert {"add": "{x} + {y}", "exp": "{x}.exp()"}.items() <= adapter.operators.items()

@@ -90,7 +90,8 @@ def text(number: float, digits: int = 4) -> str:
 
 def described(each: Discrepancy) -> str:
     bounds = f"{text(each.lower, 2)} to {text(each.upper, 2)}"
-    return " ".join(filter(None, (each.severity, each.cause, f"{each.entry}: {text(each.observed)} in {bounds}")))
+    numbers = f"{text(each.observed)} in {bounds}, off by {text(each.relative_error, 2)}"
+    return " ".join(filter(None, (each.severity, each.cause, f"{each.entry}: {numbers}")))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
