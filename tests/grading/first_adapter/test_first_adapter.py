@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.candidates import Asking
+from refgrad.grading.first_adapter.candidates import KNOWN, Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
 from refgrad.grading.first_adapter.library import LibraryModules
-from refgrad.grading.first_adapter.writing import engine_file
+from refgrad.grading.first_adapter.writing import _file, engine_file
 from refgrad.native.adapter import TapeAdapter, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch
 from tests.grading.first_adapter import small_tape
@@ -54,6 +55,15 @@ def test_tensors_are_created_read_and_differentiated_as_the_library_does(engine:
 
 def test_the_file_of_a_library(text: str, snapshot: Any) -> None:
     assert text == snapshot(extension_class=PlainText)
+
+
+@pytest.mark.parametrize("family", KNOWN["families"])
+def test_a_file_that_extends_a_family_has_the_operators_of_the_library(
+    family: str, chosen: Chosen, tmp_path: Path
+) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(_file(chosen, family), encoding="utf-8")
+    assert launch(read_adapter(path), Isolation()).operators == chosen.started.operators
 
 
 def test_a_library_that_keeps_gradients_in_single_precision_is_one_of_float32(snapshot: Any) -> None:
