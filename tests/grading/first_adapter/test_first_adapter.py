@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from refgrad.grading.first_adapter.candidates import KNOWN, Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
 from refgrad.grading.first_adapter.library import LibraryModules
 from refgrad.grading.first_adapter.writing import _file, engine_file
+from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch
 from tests.grading.first_adapter import small_tape
@@ -55,6 +57,19 @@ def test_tensors_are_created_read_and_differentiated_as_the_library_does(engine:
 
 def test_the_file_of_a_library(text: str, snapshot: Any) -> None:
     assert text == snapshot(extension_class=PlainText)
+
+
+def test_the_file_of_a_library_with_all_that_a_file_can_hold(chosen: Chosen, snapshot: Any) -> None:
+    started = chosen.started.knowing(
+        distribution="small-tape",
+        dtype="float32",
+        dtypes=("float32", "float64"),
+        refusals=("no \N{INCREMENT} of [0-9]+",),
+        scalars_only=True,
+        setup=f"{chosen.started.adapter.setup}\nimport math",
+        policy=Policy(frees="never", keeps="all", accumulates="overwrites"),
+    )
+    assert engine_file(replace(chosen, started=started)) == snapshot(extension_class=PlainText)
 
 
 @pytest.mark.parametrize("family", KNOWN["families"])
