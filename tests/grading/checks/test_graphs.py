@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from refgrad.grading.checks import graphs
 from refgrad.grading.checks.graphs import _profile
+from refgrad.scenario import parse
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,17 @@ def test_a_graph_has_any_length_and_one_backward_or_several(
     profile: Any = _profile(bench, ["exp"], several=several, dtype="float32")
     fixed = {"operators": {"exp"}, "joining": 0.5, "length": (1, 32), "dtype": "float32"}
     assert profile == {**fixed, **expected}
+
+
+@pytest.mark.parametrize(
+    ("operator", "second_order", "runs"),
+    [("exp", False, True), ("log", False, True), ("exp", True, True), ("log", True, False)],
+)
+def test_a_regression_of_second_order_needs_operators_that_are_right_twice(
+    operator: str, monkeypatch: pytest.MonkeyPatch, *, second_order: bool, runs: bool
+) -> None:
+    monkeypatch.setattr(graphs, "is_sound_twice", lambda _, name: name != "log")
+    bench: Any = SimpleNamespace(reliance=SimpleNamespace(seeded=lambda scenario: scenario))
+    text = f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = {operator} x\n" + "g = grad y x\n" * second_order
+    check: Any = None
+    assert (graphs._with_right_operators(check, parse(text), bench) is not None) is runs
