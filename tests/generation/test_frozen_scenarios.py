@@ -71,49 +71,41 @@ def test_a_seed_makes_the_scenario_that_it_has_always_made(name: str) -> None:
 
 
 SAMPLE = (
-    "concatenate",
-    "conv1d",
-    "gather",
-    "index",
-    "layer_norm",
-    "matmul",
-    "max",
-    "pad",
-    "power",
-    "sort",
-    "sum",
-    "where",
-)
-"""Operators whose operands and attributes are chosen by most of the rules that there are."""
+    "add_at", "broadcast_to", "concatenate", "conv1d", "diag_embed", "embedding", "expand", "expand_dims",
+    "gather", "hard_tanh", "index", "index_add", "layer_norm", "masked_scatter", "matmul", "max", "moveaxis",
+    "nll_loss", "pad", "power", "put", "repeat_interleave", "reshape", "roll", "set_at", "sort", "split_at",
+    "squeeze", "sum", "tile", "trace", "transpose", "unflatten", "unstack", "where",
+)  # fmt: skip
+"""Operators whose operands and attributes are chosen by all rules that there are."""
 
 EVERY = Profile(operators=frozenset(SAMPLE))
 NARROW = Profile(dtype="float32", wider="float64", edges=0.3, special=0.5, operators=frozenset(SAMPLE))
 SCALARS = Profile(scalars_only=True, operators=frozenset(SAMPLE))
 
 ALL_CASES: dict[str, tuple[Callable[[str], Iterable[Scenario]], str]] = {
-    "fixed cases": (fixed_cases, "860dfee932505a18"),
-    "fixed cases of float32": (lambda name: fixed_cases(name, NARROW, 12), "fa72734d55427315"),
-    "fixed cases of scalars": (lambda name: fixed_cases(name, SCALARS), "8248e153b580ecef"),
-    "plain cases": (lambda name: plain_cases(name, EVERY), "b56e7f46d7e111e6"),
-    "second order": (lambda name: second_order_cases(name, EVERY, 6, weighted=None), "842949847b48888f"),
-    "subsets of second order": (lambda name: subsets_of_second_order(name, EVERY, weighted=None), "32f15fb77abbfaa6"),
-    "third order": (lambda name: third_order_cases(name, EVERY, 4), "3034e14ec5db7133"),
-    "forward mode": (lambda name: forward_cases(name, EVERY), "719076e37ff0ac5e"),
-    "views": (memory_scenarios, "fad267db77bbe5e2"),
+    "fixed cases": (fixed_cases, "0b8e5fae2de07c23"),
+    "fixed cases of float32": (lambda name: fixed_cases(name, NARROW, 12), "f7e6e31cc386ad24"),
+    "fixed cases of scalars": (lambda name: fixed_cases(name, SCALARS), "e26f98586c6aa1e3"),
+    "plain cases": (lambda name: plain_cases(name, EVERY), "e55310a92491b932"),
+    "second order": (lambda name: second_order_cases(name, EVERY, 6, weighted=None), "c06bd880b23d2acf"),
+    "subsets of second order": (lambda name: subsets_of_second_order(name, EVERY, weighted=None), "1fd98020796057dc"),
+    "third order": (lambda name: third_order_cases(name, EVERY, 4), "a9917a7aafb49df0"),
+    "forward mode": (lambda name: forward_cases(name, EVERY), "29c6a8c05ac09bdf"),
+    "views": (memory_scenarios, "45c18c05fad4ce90"),
     "views at second order": (
         lambda name: memory_scenarios_of_second_order(name, EVERY, weighted=None),
-        "285cdacd2a468854",
+        "bab23ed330a0b24a",
     ),
-    "contracts": (lambda name: contract_scenarios_of_ones(name, EVERY), "9df37e22499d2a89"),
-    "operators applied twice": (applied_twice, "f858190ac563ca89"),
+    "contracts": (lambda name: contract_scenarios_of_ones(name, EVERY), "2337b9e1df1fd7a3"),
+    "operators applied twice": (applied_twice, "c41ee83511db9625"),
     "exceptional numbers": (
         lambda name: [each.holding(number) for each in exceptional_positions(name) for number in numbers_at(each)],
-        "48609094384f54bd",
+        "2c7d0c62e20629b3",
     ),
-    "single operators": (lambda name: [operator_scenario(seed, name, NARROW) for seed in range(4)], "d9e4a1e0c863811d"),
+    "single operators": (lambda name: [operator_scenario(seed, name, NARROW) for seed in range(4)], "3de3f7fe4e99fd69"),
     "edges": (
         lambda name: [edge_scenario(seed, name) for seed in range(2 * bool(operator_table()[name].edges))],
-        "b6d5476df6acefc5",
+        "ef7fb0bfe5c4c4c1",
     ),
     "orders and modes": (
         lambda name: [
@@ -121,10 +113,15 @@ ALL_CASES: dict[str, tuple[Callable[[str], Iterable[Scenario]], str]] = {
             for make in (second_order_scenario, third_order_scenario, contract_scenario, forward_scenario)
             for seed in range(2 * bool(operator_table()[name].differentiable_arguments))
         ],
-        "add88b5a03adbd52",
+        "c52a1c05154f912d",
     ),
 }
 """How all scenarios of an operator are made, and the digest of those of the sample."""
+
+
+def test_the_sample_has_every_type_of_attribute_and_of_operands() -> None:
+    rules = {name: {row.operands, *(each.type for each in row.attributes)} for name, row in operator_table().items()}
+    assert set().union(*map(rules.get, SAMPLE)) == set().union(*rules.values())
 
 
 def digest(scenarios: Iterable[Scenario]) -> str:
@@ -138,16 +135,19 @@ def test_an_operator_has_the_cases_that_it_has_always_had(kind: str) -> None:
 
 
 def test_large_arrays_are_those_that_they_have_always_been() -> None:
-    assert digest(scenario for name in SAMPLE[::4] for scenario in large_scenarios(name)) == "7e3be0ce65c78d51"
+    assert (
+        digest(scenario for name in ("concatenate", "layer_norm", "power") for scenario in large_scenarios(name))
+        == "7e3be0ce65c78d51"
+    )
 
 
 MANY: dict[str, tuple[Callable[[int], Scenario], str]] = {
-    "random graphs": (lambda seed: random_scenario(seed, EVERY), "727ae86563eb68fd"),
-    "random graphs of two dtypes": (lambda seed: random_scenario(seed, NARROW), "8c549af27b7237a4"),
-    "random graphs of scalars": (lambda seed: random_scenario(seed, SCALARS), "536f7651aafefac6"),
-    "lifecycles": (lifecycle_scenario, "e704d67eebcb7dd5"),
-    "lifecycles of few features": (lambda seed: lifecycle_scenario(seed, FEW_FEATURES), "583dd0a6b6769cd5"),
-    "double backwards": (lambda seed: double_backward_scenario(seed, EVERY), "fc8103adb15e4a0e"),
+    "random graphs": (lambda seed: random_scenario(seed, EVERY), "745647dee8a3e6f2"),
+    "random graphs of two dtypes": (lambda seed: random_scenario(seed, NARROW), "21d80ac8e3a4c7cf"),
+    "random graphs of scalars": (lambda seed: random_scenario(seed, SCALARS), "fc64d296304bda3d"),
+    "lifecycles": (lifecycle_scenario, "24ab79c6974ea700"),
+    "lifecycles of few features": (lambda seed: lifecycle_scenario(seed, FEW_FEATURES), "1cc2d6da20205dae"),
+    "double backwards": (lambda seed: double_backward_scenario(seed, EVERY), "081bdddb2d871b02"),
 }
 """How a scenario is made of a seed, and the digest of those of the first seeds."""
 
@@ -155,4 +155,4 @@ MANY: dict[str, tuple[Callable[[int], Scenario], str]] = {
 @each("kind", MANY)
 def test_seeds_make_the_scenarios_that_they_have_always_made(kind: str) -> None:
     make, expected = MANY[kind]
-    assert digest(map(make, range(24))) == expected
+    assert digest(map(make, range(100))) == expected

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from refgrad.grading.checks import graphs
-from refgrad.grading.checks.graphs import _profile
+from refgrad.grading.checks.graphs import _profile, _with_right_operators
 from refgrad.scenario import parse
 
 
@@ -44,4 +44,4 @@ def test_a_regression_of_second_order_needs_operators_that_are_right_twice(
     bench: Any = SimpleNamespace(reliance=SimpleNamespace(seeded=lambda scenario: scenario))
     text = f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = {operator} x\n" + "g = grad y x\n" * second_order
     check: Any = None
-    assert (graphs._with_right_operators(check, parse(text), bench) is not None) is runs
+    assert (_with_right_operators(check, parse(text), bench) is not None) is runs

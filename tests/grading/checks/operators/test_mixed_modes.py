@@ -15,7 +15,7 @@ from refgrad.generation import mixed_modes_cases, mixed_modes_scenario, second_o
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.checks.operators import derivatives
-from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, MIXED_MODES, SECOND_ORDER
+from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, MIXED_MODES, SECOND_ORDER, _in_mixed_modes
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.settings import Settings
 from refgrad.lifecycle import predict, required_features
@@ -197,5 +197,5 @@ def test_outputs_are_multiplied_only_if_products_are_right_in_mixed_modes(
     monkeypatch.setattr(derivatives, "_weighted", lambda *_: True)
     passed = Verdict("modes", "", "", "MUST", "passed")
     monkeypatch.setattr(derivatives, "_tried", lambda *_, weighted, **__: seen.append(weighted) or passed)
-    derivatives._in_mixed_modes(MIXED_MODES.check(operator), bench)
+    _in_mixed_modes(MIXED_MODES.check(operator), bench)
     assert seen == [weighted]
