@@ -1,0 +1,54 @@
+"""An engine remembers which scenarios ended its process, until they may run again, and describes changed seeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from refgrad.native.engine import Engine, _changes
+from refgrad.native.observation import Observation
+from refgrad.scenario import Constant, parse
+from tests.native.reference import ADAPTER
+
+EXP = parse("x = leaf float64[] {0x1p+0}\ny = exp x\n")
+LOG = parse("x = leaf float64[] {0x1p+0}\ny = log x\n")
+
+
+@pytest.fixture
+def engine() -> Engine:
+    runner: Any = object()
+    return Engine(ADAPTER, runner)
+
+
+def test_an_operator_that_hangs_does_so_among_others(engine: Engine) -> None:
+    engine.hung = {frozenset({"exp"}), frozenset({"sin", "log"})}
+    tried = (["exp"], ["exp", "sin"], ["sin"], [])
+    assert [engine.hangs(frozenset(names)) for names in tried] == [True, True, False, False]
+    engine.forget(EXP)
+    assert engine.hung == {frozenset({"sin", "log"})}
+
+
+def test_a_scenario_that_ended_a_process_is_known_until_it_may_run_again(engine: Engine) -> None:
+    engine.fatal = {EXP.id: (), LOG.id: ()}
+    assert engine.has_run(EXP)
+    engine.forget(EXP)
+    assert [engine.has_run(each) for each in (EXP, LOG)] == [False, True]
+    engine.prepared = {(EXP, False): (Observation(),)}
+    assert engine.has_run(EXP)
+
+
+@pytest.mark.parametrize(
+    ("now", "change"),
+    [
+        ([np.nan, 1.0, 2.0], []),
+        ([np.nan, 1.0, 3.0], ["seed 1 is entry (2,): 3.0, and was 2.0"]),
+        ([0.0, 1.0, 2.0], ["seed 1 is entry (0,): 0.0, and was nan"]),
+        ([np.nan, np.nan, 2.0], ["seed 1 is entry (1,): nan, and was 1.0"]),
+        ([1.0], ["seed 1 is of the shape (1,), and was of (3,)"]),
+    ],
+)
+def test_the_first_entry_of_a_seed_that_has_changed_is_described(now: list[float], change: list[str]) -> None:
+    seed = Constant.of(np.array([np.nan, 1.0, 2.0]))
+    assert list(_changes([np.array(now)], [seed])) == change
