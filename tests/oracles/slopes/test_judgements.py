@@ -50,6 +50,11 @@ def cubic(x: Floats) -> Floats:
     return np.asarray(x * x * x - x)
 
 
+def of_8_bits(x: Floats) -> Floats:
+    mantissas, exponents = np.frexp(x)
+    return np.asarray(np.ldexp(np.round(mantissas * 256) / 256, exponents))
+
+
 def slope_of_cubic(x: Floats) -> Floats:
     return np.asarray(3 * x * x - 1)
 
@@ -67,6 +72,7 @@ FUNCTIONS: dict[str, Differentiated] = {
     "cubic of many": Differentiated(cubic, slope_of_cubic, MANY),
     "cubic in float16": Differentiated(cubic, slope_of_cubic, POINT, "float16"),
     "cubic that rounds": Differentiated(lambda x: cubic(x.astype(np.float32)), slope_of_cubic, POINT),
+    "cubic of few digits": Differentiated(lambda x: of_8_bits(cubic(x)), slope_of_cubic, POINT),
     "saturating": Differentiated(lambda x: x / (1 + abs(x)), lambda x: (1 + abs(x)) ** -2.0, 200 * POINT, "float32"),
     "kink nearby": Differentiated(lambda x: abs(x - 1) * x, lambda x: np.sign(x - 1) * (2 * x - 1), 1 + POINT / 2**12),
     "edge of the domain": Differentiated(lambda x: np.where(x >= 1, x, np.nan), np.ones_like, np.array([1.0, 1.5])),
@@ -107,6 +113,7 @@ def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
         lines.append(f"{change}: {'; '.join(map(described, judgement)) or 'right'}")
         again = judge.judge((seeds[0] * 2,), (changed(gradient),), judgement[0] if judgement else None)
         lines.append(f"  under a doubled seed: {'; '.join(map(described, again)) or 'right'}")
+        lines.append(f"  rows: {' '.join(text(rate, 2) for rate in judge.row_scales()[:3])}")
         lines.append(f"  by {function.calls} values, {len(judge.looked_at)} entries")
         function.calls = 0
     lines.append(f"truths: {' '.join(map(text, judge.truths(seeds)[0][:5]))}")
