@@ -61,7 +61,7 @@ Writes: TypeAlias = list[int]
 
 FLOAT64 = np.dtype(np.float64)
 
-next_number: Callable[[], int] = count().__next__
+next_number: Callable[[], int] = count(1).__next__
 
 
 LAST_WRITE = SimpleNamespace(number=0)
