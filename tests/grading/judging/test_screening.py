@@ -7,7 +7,7 @@ import pytest
 
 from refgrad.generation import large_scenarios
 from refgrad.grading.judging import screening
-from refgrad.grading.judging.screening import _gradients_agree, _is_simple, _perturbed, _same, agrees
+from refgrad.grading.judging.screening import _gradients_agree, _is_simple, _perturbations, _same, agrees
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Ending, Observation, Raised
 from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario, ZeroGrad
@@ -98,7 +98,7 @@ def test_some_thousand_times_what_roundings_make_of_a_number_is_a_matter_of_its_
 
 def test_numbers_are_perturbed_by_a_few_roundings() -> None:
     scenario = scenario_of("exp", np.linspace(1, 2, ENTRIES))
-    (before, after) = (each.leaves[0].value.to_numpy() for each in (scenario, _perturbed(scenario, FLOAT64)))
+    (before, after) = (each.leaves[0].value.to_numpy() for each in (scenario, next(_perturbations(scenario, FLOAT64))))
     moved = np.abs(after / before - 1)
     assert 2.0**-53 < moved.max() <= 2.0**-49
 
