@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from refgrad.grading.checks import graphs
-from refgrad.grading.checks.graphs import _profile, _with_right_operators
-from refgrad.scenario import parse
+from refgrad.grading.checks.check import Family
+from refgrad.grading.checks.graphs import _of_the_graph, _profile, _with_right_operators
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario, parse
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,32 @@ def test_a_regression_of_second_order_needs_operators_that_are_right_twice(
     text = f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = {operator} x\n" + "g = grad y x\n" * second_order
     check: Any = None
     assert (_with_right_operators(check, parse(text), bench) is not None) is runs
+
+
+@pytest.mark.parametrize(
+    ("operator", "wrong_in_isolation", "reported"), [("exp", True, True), ("log", True, False), ("log", False, True)]
+)
+def test_a_failure_is_the_graphs_unless_a_doubted_operator_fails_in_isolation(
+    operator: str, monkeypatch: pytest.MonkeyPatch, *, wrong_in_isolation: bool, reported: bool
+) -> None:
+    monkeypatch.setattr(graphs, "sound", lambda _, name: name != "log")
+
+    def isolated(_: Scenario, doubted: list[str]) -> bool:
+        assert doubted == ["log"]
+        return wrong_in_isolation
+
+    bench: Any = SimpleNamespace(reliance=SimpleNamespace(wrong_in_isolation=isolated))
+    check: Any = None
+    scenario = parse(f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = {operator} x\n")
+    assert _of_the_graph(check, scenario, check, bench) is reported
+
+
+def test_a_family_reports_all_failures_and_explains_none_unless_it_says_otherwise() -> None:
+    family = Family("lifecycles/random", lambda _, bench: bench.verdict)
+    bench: Any = SimpleNamespace(reliance=SimpleNamespace(seeded=lambda scenario: (scenario,)))
+    arguments: Any = (family.check(), "scenario", "finding", bench)
+    assert family.reports(*arguments)
+    assert not family.explains(*arguments)
+    assert family.met(*arguments[:2], bench) == ("scenario",)
+    assert family.check().draws
+    assert family.is_about(operator_table()["exp"])
