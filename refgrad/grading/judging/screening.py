@@ -166,9 +166,8 @@ def _perturbations(scenario: Scenario, form: Format) -> Iterator[Scenario]:
 def _perturbed(form: Format, source: Random, constant: Constant) -> Constant:
     if constant.dtype == "bool":
         return constant
-    array = constant.to_numpy()
-    noise = SCREENING["perturbation"] * form.unit * random_direction(source, array.shape)
-    return Constant.of(array * (1 + noise), constant.dtype)
+    noise = SCREENING["perturbation"] * form.unit * random_direction(source, constant.shape)
+    return Constant.of(constant.to_numpy() * (1 + noise), constant.dtype)
 
 
 def random_direction(source: Random, shape: tuple[int, ...]) -> Floats:
