@@ -79,6 +79,8 @@ FUNCTIONS: dict[str, Differentiated] = {
     "squares of tiny and large": Differentiated(lambda x: x * x, lambda x: 2 * x, np.array([1e-30, 1.0, 1e30])),
     "no entries": Differentiated(np.copy, np.ones_like, np.zeros(0)),
 }
+ROUNDED = {"sine", "steep", "float32", "many"}
+"""Those whose last digits depend on the processor, and so how many values are needed."""
 CHANGES: dict[str, Function] = {
     "right": lambda gradient: gradient,
     "one percent too large": lambda gradient: gradient * 1.01,
@@ -114,7 +116,8 @@ def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
         again = judge.judge((seeds[0] * 2,), (changed(gradient),), judgement[0] if judgement else None)
         lines.append(f"  under a doubled seed: {'; '.join(map(described, again)) or 'right'}")
         lines.append(f"  rows: {' '.join(text(rate, 2) for rate in judge.row_scales()[:3])}")
-        lines.append(f"  by {function.calls} values, {len(judge.looked_at)} entries")
+        if name not in ROUNDED:
+            lines.append(f"  by {function.calls} values, {len(judge.looked_at)} entries")
         function.calls = 0
     lines.append(f"truths: {' '.join(map(text, judge.truths(seeds)[0][:5]))}")
     assert "\n".join(lines) == snapshot(extension_class=PlainText)
