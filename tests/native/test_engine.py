@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from refgrad.native.engine import Engine, _changes
+from refgrad.native import engine as engines
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import Engine, Isolation, _changes, launch
 from refgrad.native.observation import Observation
 from refgrad.scenario import Constant, parse
 from tests.native.reference import ADAPTER
@@ -52,3 +55,16 @@ def test_a_scenario_that_ended_a_process_is_known_until_it_may_run_again(engine:
 def test_the_first_entry_of_a_seed_that_has_changed_is_described(now: list[float], change: list[str]) -> None:
     seed = Constant.of(np.array([np.nan, 1.0, 2.0]))
     assert list(_changes([np.array(now)], [seed])) == change
+
+
+@pytest.mark.parametrize(
+    ("isolation", "local"),
+    [(Isolation(), True), (Isolation(python="other"), False), (Isolation(python="other", in_process=True), True)],
+)
+def test_the_reference_engine_runs_in_this_process_unless_another_python_is_asked_for(
+    isolation: Isolation, monkeypatch: pytest.MonkeyPatch, *, local: bool
+) -> None:
+    monkeypatch.setattr(engines, "ProcessRunner", lambda *_: "another process")
+    assert (launch(find_adapter("refgrad"), isolation).runner != "another process") is local
+    copy = replace(find_adapter("refgrad"))
+    assert (launch(copy, isolation).runner != "another process") is isolation.in_process
