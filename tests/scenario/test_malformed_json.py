@@ -19,7 +19,7 @@ backward y seed float64[1] {0x1p+1} retain_graph
 zero grad x
 read grad x
 """
-OTHERS = (None, [], ["schema", "steps"], -1.5, "\0")
+OTHERS: tuple[Any, ...] = (None, [], ["schema", "steps"], -1.5, "\0")
 
 
 def damaged(value: Any) -> Iterator[Any]:

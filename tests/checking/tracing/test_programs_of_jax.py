@@ -57,13 +57,11 @@ def test_halves_that_are_rounded_away_from_zero_are_not_recorded() -> None:
         JaxProgram(Recorder()).translate("round", (X,), {"rounding_method": AWAY})
 
 
-class Variable(SimpleNamespace):
+class Variable:
     """A variable of a program, of float64 unless its dtype is given."""
 
-    __hash__ = object.__hash__
-
     def __init__(self, dtype: str = "float64") -> None:
-        super().__init__(aval=SimpleNamespace(dtype=np.dtype(dtype)))
+        self.aval = SimpleNamespace(dtype=np.dtype(dtype))
 
 
 def program(count: int, body: Callable[..., Any], outputs: int = 1, constants: int = 0) -> Any:

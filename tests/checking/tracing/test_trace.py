@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from refgrad.checking.tracing import NEARBY, Trace, Untraceable, _moved, _verify_here
@@ -70,7 +71,7 @@ class Plain(Translator):
 
 LARGE = np.arange(12.0).reshape(1, 3, 4) - 4
 
-METHODS: dict[str, tuple[Callable[[Translator], str], object]] = {
+METHODS: dict[str, tuple[Callable[[Translator], str], npt.NDArray[np.float64]]] = {
     "reshape": (lambda t: t.reshape("x", (2, -1)), LARGE.reshape(2, -1)),
     "reshape by lengths": (lambda t: t.reshape("x", 4, 3), LARGE.reshape(4, 3)),
     "ravel": (lambda t: t.ravel("x"), LARGE.ravel()),
@@ -100,8 +101,8 @@ def test_a_method_records_what_numpy_computes(case: str) -> None:
     recorder = Recorder()
     recorder.leaf("x", LARGE, requires_grad=True)
     result = recorder.values[method(Plain(recorder))]
-    assert result.shape == np.shape(expected)
-    assert result.tolist() == np.asarray(expected).tolist()
+    assert result.shape == expected.shape
+    assert result.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("label", [-1.0, 13.0, np.nan])

@@ -35,7 +35,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 def test_a_replay_runs_these_lines(name: str, monkeypatch: pytest.MonkeyPatch, snapshot: Any) -> None:
     function, arrays = FUNCTIONS[name]
     programs: list[ReplayProgram] = []
-    monkeypatch.setattr(recorded, "ReplayProgram", lambda names: programs.append(ReplayProgram(names)) or programs[-1])
+
+    def kept(names: dict[str, Any]) -> ReplayProgram:
+        programs.append(ReplayProgram(names))
+        return programs[-1]
+
+    monkeypatch.setattr(recorded, "ReplayProgram", kept)
     inputs = [torch.tensor(array, requires_grad=True) for array in arrays]
     record(function).gradients(*inputs, seed=torch.ones_like(function(*inputs)))
     lines = [line for each in programs for line in (*each.lines, f"{len(each.buffers.owned)} buffers")]

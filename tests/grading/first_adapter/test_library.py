@@ -176,6 +176,11 @@ def wrong(x):
 
 
 def test_public_members_of_other_kinds_are_left_out() -> None:
-    members = [("Leaf", "class", []), ("_Node", "class", []), ("exp", "function", []), ("_log", "function", [])]
+    members: list[tuple[str, str, list[str]]] = [
+        ("Leaf", "class", []),
+        ("_Node", "class", []),
+        ("exp", "function", []),
+        ("_log", "function", []),
+    ]
     assert _public(members, "class") == ["Leaf"]
     assert _public(members, "class", "function") == ["Leaf", "exp"]

@@ -9,7 +9,8 @@ from refgrad.generation import large_scenarios
 from refgrad.grading.judging import screening
 from refgrad.grading.judging.screening import _gradients_agree, _is_simple, _perturbations, _same, agrees
 from refgrad.native.engine import Engine, observe
-from refgrad.native.observation import Ending, Observation, Raised
+from refgrad.native.observation import Observation, Raised
+from refgrad.native.process import Ending
 from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario, ZeroGrad
 from refgrad.scenario.formats import FLOAT64
 from refgrad.scenario.kinds import Apply

@@ -105,7 +105,8 @@ def described(each: Discrepancy) -> str:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
     function = FUNCTIONS[name]
-    seeds: Seeds = (np.linspace(0.5, 1.5, function.here.size),)
+    seed = np.linspace(0.5, 1.5, function.here.size)
+    seeds: Seeds = (seed,)
     gradient = function.gradient(function.arrays[0].astype(np.float64), seeds)
     assert gradient is not None
     lines = []
@@ -113,7 +114,7 @@ def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
         judge = DifferencesJudge(function, np.random.default_rng(2))
         judgement = judge.judge(seeds, (changed(gradient),))
         lines.append(f"{change}: {'; '.join(map(described, judgement)) or 'right'}")
-        again = judge.judge((seeds[0] * 2,), (changed(gradient),), judgement[0] if judgement else None)
+        again = judge.judge((seed * 2,), (changed(gradient),), judgement[0] if judgement else None)
         lines.append(f"  under a doubled seed: {'; '.join(map(described, again)) or 'right'}")
         lines.append(f"  rows: {' '.join(text(rate, 2) for rate in judge.row_scales()[:3])}")
         if name not in ROUNDED:

@@ -196,6 +196,11 @@ def test_outputs_are_multiplied_only_if_products_are_right_in_mixed_modes(
     monkeypatch.setattr(derivatives, "_undecided", lambda *_: None)
     monkeypatch.setattr(derivatives, "_weighted", lambda *_: True)
     passed = Verdict("modes", "", "", "MUST", "passed")
-    monkeypatch.setattr(derivatives, "_tried", lambda *_, weighted, **__: seen.append(weighted) or passed)
+
+    def tried(*_: Any, weighted: bool, **__: Any) -> Verdict:
+        seen.append(weighted)
+        return passed
+
+    monkeypatch.setattr(derivatives, "_tried", tried)
     _in_mixed_modes(MIXED_MODES.check(operator), bench)
     assert seen == [weighted]
