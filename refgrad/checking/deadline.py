@@ -40,6 +40,8 @@ class Deadline:
 
     def is_over(self) -> bool:
         """Return True if the time is used up."""
+        if monotonic() - self.began[0] <= max(self.seconds, 0.0):
+            return self.seconds < 0
         return self.used() > self.seconds
 
     def used(self) -> float:
