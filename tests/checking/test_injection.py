@@ -321,3 +321,10 @@ def test_the_next_sitecustomize_runs_too_and_any_loader_plants_the_fault(tmp_pat
     environment = {"PYTHONPATH": f"{planted}:{other}", injection.SETTINGS: settings}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "other\n[-1.]\n[-1.]\n"
+
+
+def test_arrays_differ_in_their_values() -> None:
+    array = np.array([1.0, np.nan])
+    assert not injection.differ(array, array)
+    assert not injection.differ(np.ones(2), np.ones(2))
+    assert injection.differ(np.ones(2), np.array([1.0, 2.0]))
