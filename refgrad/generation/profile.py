@@ -189,7 +189,7 @@ class Profile:
 STANDARD: Final = Profile()
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def allowed_operators(profile: Profile) -> tuple[Operator, ...]:
     """Return the operators that a profile allows, in the order of the table."""
     return tuple(
@@ -199,7 +199,7 @@ def allowed_operators(profile: Profile) -> tuple[Operator, ...]:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def weighted_operators(profile: Profile) -> tuple[Operator, ...]:
     """Return the allowed operators, repeated so that a uniform choice draws every family often enough.
 
@@ -220,7 +220,7 @@ def weighted_operators(profile: Profile) -> tuple[Operator, ...]:
     return (*graph * max(1, math.ceil(times)), *others)
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def reducing_operators(profile: Profile) -> tuple[Operator, ...]:
     """Return the allowed operators that reduce any array to a scalar: those that reduce axes, by default all axes.
 

@@ -123,7 +123,7 @@ def _with_shaped_seeds(steps: Iterable[Step], values: Mapping[str, Array]) -> tu
     def seed(start: Backward | Grad) -> Constant | None:
         if _seed_fits(start, values[start.output]):
             return start.seed
-        old = np.ones(1) if start.seed is None else start.seed.to_numpy()
+        old = np.ones(()) if start.seed is None else start.seed.to_numpy()
         return Constant.of(resized(old, values[start.output].shape).astype(np.float64))
 
     return with_seeds(steps, seed)

@@ -31,7 +31,7 @@ def expanded(scenario: Scenario) -> Scenario:
     return _expanded(scenario)
 
 
-@lru_cache(maxsize=64)
+@lru_cache
 def _expanded(scenario: Scenario) -> Scenario:
     values, traces = float64_run(scenario)
     remaining = iter(traces)

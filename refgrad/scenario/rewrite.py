@@ -224,7 +224,7 @@ def _fitted(tangent: Constant, leaf: Constant) -> Constant:
 
 def resized(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     """Return an array of another shape, cut or with its entries repeated; of ones if it has no entries."""
-    old = array if array.size else np.ones(1)
+    old = array if array.size else np.ones(())
     if old.ndim == len(shape) and all(a >= b for a, b in zip(old.shape, shape, strict=True)):
         new = old[tuple(slice(length) for length in shape)]
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 
 from refgrad import check_gradients
 from refgrad.checking import injection
-from refgrad.checking.injection import FAULTS, JAX, ONCE, OPERATOR, PLAIN, TORCH, Planter, in_order_of_memory
+from refgrad.checking.injection import FAULTS, JAX, ONCE, OPERATOR, PLAIN, TORCH, GradFault, Planter, in_order_of_memory
 
 PRODUCT = """
 import torch
@@ -108,6 +109,16 @@ def calls_check_gradients(module: Any) -> None:
 
 def calls_check_gradients_twice(module: Any) -> None:
     check_gradients(module.product, tuple(square_inputs()), order=2)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_changes_the_gradients_that_it_names(fault: GradFault) -> None:
+    named = (
+        [0] if "of the first" in fault.description else [1, 2] if "but the first" in fault.description else [0, 1, 2]
+    )
+    assert [*range(3)][fault.which] == named
+    if factor := re.search(r"(\d+) % too large", fault.description):
+        assert fault.change(np.array([100.0])) == pytest.approx(100 + int(factor[1]))
 
 
 @pytest.mark.engines
@@ -310,3 +321,10 @@ def test_the_next_sitecustomize_runs_too_and_any_loader_plants_the_fault(tmp_pat
     environment = {"PYTHONPATH": f"{planted}:{other}", injection.SETTINGS: settings}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "other\n[-1.]\n[-1.]\n"
+
+
+def test_arrays_differ_in_their_values() -> None:
+    array = np.array([1.0, np.nan])
+    assert not injection.differ(array, array)
+    assert not injection.differ(np.ones(2), np.ones(2))
+    assert injection.differ(np.ones(2), np.array([1.0, 2.0]))

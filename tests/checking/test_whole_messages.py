@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -68,10 +70,22 @@ def shortened(message: str) -> str:
     return re.sub(r"\d(\.\d)?e(?=\S+( times what|\W\(by))", "1e", text)
 
 
+def counted(function: Function, calls: Iterator[int]) -> Function:
+    """Return a function that takes a number of the iterator at each call."""
+
+    @wraps(function)
+    def called(*arguments: Any) -> Any:
+        next(calls)
+        return function(*arguments)
+
+    return called
+
+
 @pytest.mark.parametrize("method", ["auto", "differences"])
 def test_messages_about_wrong_functions(method: Any, snapshot: Any) -> None:
     messages = []
     for name, (function, arrays) in SINGLE.items():
-        report = check_gradients(function, arrays, "autograd", method=method, raise_exception=False)
-        messages.append(f"{name}: {shortened(report.message)}\n")
+        calls = count(1)
+        report = check_gradients(counted(function, calls), arrays, "autograd", method=method, raise_exception=False)
+        messages.append(f"{name}, after {next(calls) - 1} calls: {shortened(report.message)}\n")
     assert "\n".join(messages) == snapshot(extension_class=PlainText)

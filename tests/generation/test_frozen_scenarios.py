@@ -71,49 +71,41 @@ def test_a_seed_makes_the_scenario_that_it_has_always_made(name: str) -> None:
 
 
 SAMPLE = (
-    "concatenate",
-    "conv1d",
-    "gather",
-    "index",
-    "layer_norm",
-    "matmul",
-    "max",
-    "pad",
-    "power",
-    "sort",
-    "sum",
-    "where",
-)
-"""Operators whose operands and attributes are chosen by most of the rules that there are."""
+    "add_at", "broadcast_to", "concatenate", "conv1d", "diag_embed", "embedding", "expand", "expand_dims",
+    "gather", "hard_tanh", "index", "index_add", "layer_norm", "masked_scatter", "matmul", "max", "moveaxis",
+    "nll_loss", "pad", "power", "put", "repeat_interleave", "reshape", "roll", "set_at", "sort", "split_at",
+    "squeeze", "sum", "tile", "trace", "transpose", "unflatten", "unstack", "where",
+)  # fmt: skip
+"""Operators whose operands and attributes are chosen by all rules that there are."""
 
 EVERY = Profile(operators=frozenset(SAMPLE))
 NARROW = Profile(dtype="float32", wider="float64", edges=0.3, special=0.5, operators=frozenset(SAMPLE))
 SCALARS = Profile(scalars_only=True, operators=frozenset(SAMPLE))
 
 ALL_CASES: dict[str, tuple[Callable[[str], Iterable[Scenario]], str]] = {
-    "fixed cases": (fixed_cases, "496e9d60b18fe718"),
-    "fixed cases of float32": (lambda name: fixed_cases(name, NARROW, 12), "42cf8899b77283c4"),
-    "fixed cases of scalars": (lambda name: fixed_cases(name, SCALARS), "48f4c77f5df3f4d5"),
-    "plain cases": (lambda name: plain_cases(name, EVERY), "b1c01fccabe7c879"),
-    "second order": (lambda name: second_order_cases(name, EVERY, 6, weighted=None), "6c1a4eb278d33e59"),
-    "subsets of second order": (lambda name: subsets_of_second_order(name, EVERY, weighted=None), "652e7c26c0189887"),
-    "third order": (lambda name: third_order_cases(name, EVERY, 4), "217be44d137669d9"),
-    "forward mode": (lambda name: forward_cases(name, EVERY), "e8f2c1fc280865e8"),
-    "views": (memory_scenarios, "c0050d6741e43a36"),
+    "fixed cases": (fixed_cases, "ce51626b2ac71e23"),
+    "fixed cases of float32": (lambda name: fixed_cases(name, NARROW, 12), "e082eb2f794e6539"),
+    "fixed cases of scalars": (lambda name: fixed_cases(name, SCALARS), "417da87bde0f9398"),
+    "plain cases": (lambda name: plain_cases(name, EVERY), "cb6159601a5904fc"),
+    "second order": (lambda name: second_order_cases(name, EVERY, 6, weighted=None), "96eb7beb171ae654"),
+    "subsets of second order": (lambda name: subsets_of_second_order(name, EVERY, weighted=None), "5633db638ef79f9d"),
+    "third order": (lambda name: third_order_cases(name, EVERY, 4), "630674b63d4d3d7c"),
+    "forward mode": (lambda name: forward_cases(name, EVERY), "08463aa558a3d265"),
+    "views": (memory_scenarios, "e59cfb10aa8acf4e"),
     "views at second order": (
         lambda name: memory_scenarios_of_second_order(name, EVERY, weighted=None),
-        "f97f3bd06a92c9b0",
+        "f6b327d2ca0298c8",
     ),
-    "contracts": (lambda name: contract_scenarios_of_ones(name, EVERY), "7c66c859323fc670"),
-    "operators applied twice": (applied_twice, "8afd4e6bd75d9bec"),
+    "contracts": (lambda name: contract_scenarios_of_ones(name, EVERY), "2903e6635b83bd14"),
+    "operators applied twice": (applied_twice, "f61ea73cd3dc975d"),
     "exceptional numbers": (
         lambda name: [each.holding(number) for each in exceptional_positions(name) for number in numbers_at(each)],
-        "ca5720fb41fe5876",
+        "1a88378a9410c6fc",
     ),
-    "single operators": (lambda name: [operator_scenario(seed, name, NARROW) for seed in range(4)], "008d0024a761c3fc"),
+    "single operators": (lambda name: [operator_scenario(seed, name, NARROW) for seed in range(4)], "092c1df16ab3ef9f"),
     "edges": (
         lambda name: [edge_scenario(seed, name) for seed in range(2 * bool(operator_table()[name].edges))],
-        "b6d5476df6acefc5",
+        "ef7fb0bfe5c4c4c1",
     ),
     "orders and modes": (
         lambda name: [
@@ -121,10 +113,15 @@ ALL_CASES: dict[str, tuple[Callable[[str], Iterable[Scenario]], str]] = {
             for make in (second_order_scenario, third_order_scenario, contract_scenario, forward_scenario)
             for seed in range(2 * bool(operator_table()[name].differentiable_arguments))
         ],
-        "52eeee6a958bf457",
+        "fff6d86445749534",
     ),
 }
 """How all scenarios of an operator are made, and the digest of those of the sample."""
+
+
+def test_the_sample_has_every_type_of_attribute_and_of_operands() -> None:
+    rules = {name: {row.operands, *(each.type for each in row.attributes)} for name, row in operator_table().items()}
+    assert set().union(*(rules[name] for name in SAMPLE)) == set().union(*rules.values())
 
 
 def digest(scenarios: Iterable[Scenario]) -> str:
@@ -138,16 +135,19 @@ def test_an_operator_has_the_cases_that_it_has_always_had(kind: str) -> None:
 
 
 def test_large_arrays_are_those_that_they_have_always_been() -> None:
-    assert digest(scenario for name in SAMPLE[::4] for scenario in large_scenarios(name)) == "2f20a74de48e3ec8"
+    assert (
+        digest(scenario for name in ("concatenate", "layer_norm", "power") for scenario in large_scenarios(name))
+        == "2f20a74de48e3ec8"
+    )
 
 
 MANY: dict[str, tuple[Callable[[int], Scenario], str]] = {
-    "random graphs": (lambda seed: random_scenario(seed, EVERY), "7f9108857d220364"),
-    "random graphs of two dtypes": (lambda seed: random_scenario(seed, NARROW), "666c9a13aeb8fc9a"),
-    "random graphs of scalars": (lambda seed: random_scenario(seed, SCALARS), "536f7651aafefac6"),
-    "lifecycles": (lifecycle_scenario, "e704d67eebcb7dd5"),
-    "lifecycles of few features": (lambda seed: lifecycle_scenario(seed, FEW_FEATURES), "583dd0a6b6769cd5"),
-    "double backwards": (lambda seed: double_backward_scenario(seed, EVERY), "313351d350297b1b"),
+    "random graphs": (lambda seed: random_scenario(seed, EVERY), "a2cf8f14883b3660"),
+    "random graphs of two dtypes": (lambda seed: random_scenario(seed, NARROW), "2c53cc6f7ac17e33"),
+    "random graphs of scalars": (lambda seed: random_scenario(seed, SCALARS), "fc64d296304bda3d"),
+    "lifecycles": (lifecycle_scenario, "24ab79c6974ea700"),
+    "lifecycles of few features": (lambda seed: lifecycle_scenario(seed, FEW_FEATURES), "1cc2d6da20205dae"),
+    "double backwards": (lambda seed: double_backward_scenario(seed, EVERY), "43c5cba1a15d0232"),
 }
 """How a scenario is made of a seed, and the digest of those of the first seeds."""
 
@@ -155,4 +155,4 @@ MANY: dict[str, tuple[Callable[[int], Scenario], str]] = {
 @each("kind", MANY)
 def test_seeds_make_the_scenarios_that_they_have_always_made(kind: str) -> None:
     make, expected = MANY[kind]
-    assert digest(map(make, range(24))) == expected
+    assert digest(map(make, range(100))) == expected

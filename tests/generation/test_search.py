@@ -62,6 +62,7 @@ def test_another_search_tries_other_scenarios(other: tuple[int, str]) -> None:
     first = set(seeds_of(1, "tanh"))
     assert len(first) == 100
     assert not first & set(seeds_of(*other))
+    assert max(first).bit_length() == 64
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32])

@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refgrad.generation import Profile, operator_scenario, random_scenario, shrink, weight
+from refgrad.generation.repair import evaluated
 from refgrad.generation.shrinking import with_short_names
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import operator_table
@@ -247,3 +248,25 @@ def test_operands_that_must_be_alike_stay_so(name: str) -> None:
         (step,) = (step for step in small.applications if step.operator == name)
         values = evaluate(small, Float64())
         assert len({values[argument].shape for argument in step.arguments}) == 1
+
+
+@pytest.mark.parametrize(
+    ("actions", "is_proper"),
+    [
+        ("t = jvp y x float64[] {0x1p+0}", True),
+        ("t = jvp z x float64[] {0x1p+0}", False),
+        ("g = grad y x", True),
+        ("backward y", True),
+        ("backward y seed float64[] {0x1p+1}", True),
+        ("backward y seed float64[1] {0x1p+1}", False),
+        ("backward y\nbackward y", False),
+        ("backward y retain_graph\nbackward y", True),
+        ("backward x", False),
+        ("backward z", False),
+    ],
+)
+def test_a_scenario_is_proper_if_no_step_is_certain_to_fail(actions: str, *, is_proper: bool) -> None:
+    leaves = "x = leaf float64[] {0x1p+0} requires_grad\nc = leaf float64[] {0x1p+0}\n"
+    scenario = evaluated(parse(f"{leaves}y = exp x\nz = exp c\n{actions}\n"))
+    assert scenario is not None
+    assert scenario.proper is is_proper

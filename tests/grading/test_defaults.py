@@ -37,6 +37,7 @@ def test_a_path_in_the_folder_that_a_command_runs_in_stays_short(
 
 
 def test_a_project_without_the_table_has_no_defaults(tmp_path: Path) -> None:
+    assert read_defaults(tmp_path) == {}
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     assert read_defaults(tmp_path) == {}
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from refgrad.facts import Entry, Subject, Tally
+from refgrad.facts import Entry, Lacks, Subject, Tally
 from refgrad.generation.search import Counterexample
 from refgrad.grading.bench import Bench
 from refgrad.grading.judging.verdict import Finding, Outcome
@@ -219,3 +221,25 @@ def test_scenarios_are_drawn_sixteen_times_at_most_and_twice_if_none_is_decided(
     monkeypatch.setattr(CheckSearch, "drawn", drawn)
     assert search().run(()).examples == 10 * rounds
     assert len(set(seeds)) == rounds
+
+
+@pytest.mark.parametrize(
+    ("finding", "refused"),
+    [
+        (Finding("unsupported"), 1),
+        (Finding("unsupported", Lacks(names=("exp",))), 0),
+        (Finding("passed"), 0),
+        (Finding("wrong"), 0),
+    ],
+)
+def test_only_what_an_engine_refuses_without_saying_so_is_counted(finding: Finding, refused: int) -> None:
+    runner = SimpleNamespace(endings=0, hangs=0)
+    stub: Any = SimpleNamespace(
+        engine=SimpleNamespace(runner=runner),
+        examine=lambda *_: finding,
+        reliance=SimpleNamespace(runnable=lambda _: False),
+    )
+    check: Any = SimpleNamespace(operator_name="")
+    search = CheckSearch(stub, check, lambda _: SCENARIO, 0)
+    assert not search.fails(SCENARIO)
+    assert search.refused == refused

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.native.text import plain_line, plain_text, repeatable_text
+from refgrad.native.text import plain_line, plain_streams, plain_text, repeatable_text
 
 REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -53,7 +54,7 @@ def test_a_line_is_one_line(text: str) -> None:
         ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
         ("two\nlines\tand a tab", "two\nlines\tand a tab"),
         ("\ud800", "\\ud800"),
-        ("a\u202eb\u2066c", "a\\u202eb\\u2066c"),
+        ("a\u061cb\u2066c", "a\\u061cb\\u2066c"),
         ("\x00\x7f\x85\x9b", "\\x00\\x7f\\x85\\x9b"),
     ],
 )
@@ -84,3 +85,12 @@ def test_of_a_long_text_the_beginning_and_the_end_are_kept() -> None:
 )
 def test_neither_folders_of_the_machine_nor_addresses_are_told(said: str, told: str) -> None:
     assert repeatable_text(said) == told
+
+
+def test_each_stream_escapes_what_is_written_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    before = sys.stdout, sys.stderr
+    with plain_streams():
+        sys.stdout.write("out\x1b\n")
+        sys.stderr.write("error\x1b\n")
+    assert (sys.stdout, sys.stderr) == before
+    assert tuple(capsys.readouterr()) == ("out\\x1b\n", "error\\x1b\n")

@@ -109,7 +109,7 @@ def record_operators(table: Mapping[str, Operator]) -> Mapping[str, Function]:
     sets = OperatorSets(_operators_on_arrays(simple), functions)
     for row in simple.values():
         functions[row.name] = _named(row, (_plain if is_plain(row) else _general)(row, sets))
-    operators = SimpleNamespace(**functions, constant=Tensor)
+    operators = SimpleNamespace(**functions)
     for row in rows.values():
         if row.composite is not None:
             functions[row.name] = _named(row, _composite(row, row.composite, operators))
@@ -131,9 +131,8 @@ def _composite(row: Operator, composite: Composite, operators: SimpleNamespace) 
 
     def apply(*operands: Any, **attributes: Any) -> Any:
         tensors = promoted(*map(_strong_operand, operands))
-        dtypes = {x.dtype for x in tensors if x.dtype.kind != "b"}
-        wide = np.dtype(np.float64) in dtypes or not dtypes
-        return steps(operators if wide else operators_on(np.result_type(*dtypes)), *tensors, **row.bind(attributes))
+        dtypes = {x.dtype for x in tensors if x.dtype.kind != "b"} or {FLOAT64}
+        return steps(operators_on(np.result_type(*dtypes)), *tensors, **row.bind(attributes))
 
     return apply
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import count, islice
 from random import Random
 from typing import Any, Final
 
@@ -101,7 +103,7 @@ def _values_agree(reads: Arrays, scenario: Scenario, dtype: str) -> bool:
     differing = [name for name, array in values.items() if not _same(array, expected[name], share)]
     if not differing:
         return True
-    moved = float64_values(_perturbed(scenario, FORMATS[dtype]))
+    moved = float64_values(next(_perturbations(scenario, FORMATS[dtype])))
     return all(
         _same(values[name], expected[name], share, noise=np.abs(moved[name] - expected[name])) for name in differing
     )
@@ -145,7 +147,7 @@ def _explained(sweep: Sweep, scenario: Scenario, rounding: Rounding) -> float:
 
     The perturbations are uniform, so their standard deviation is ``PERTURBATION`` unit roundoffs over the root of 3.
     """
-    moved = [_perturbed(scenario, FORMATS[rounding.dtype], seed) for seed in range(SCREENING["perturbations"])]
+    moved = islice(_perturbations(scenario, FORMATS[rounding.dtype]), SCREENING["perturbations"])
     changes = [sweep.change(Expanded(each), _contributions(scenario), _contributions(each)) for each in moved]
     spread = math.sqrt(3 * sum(change**2 for change in changes) / SCREENING["perturbations"])
     effect = spread / SCREENING["perturbation"]
@@ -156,18 +158,16 @@ def _contributions(scenario: Scenario) -> Contributions:
     return [(s.output, None if s.seed is None else s.seed.to_numpy()) for _, s in scenario.backwards]
 
 
-def _perturbed(scenario: Scenario, form: Format, seed: int = 0) -> Scenario:
-    """Return the scenario with leaves and seeds perturbed by a few roundings."""
-    source = Random(seed)  # noqa: S311 (no secret)
+def _perturbations(scenario: Scenario, form: Format) -> Iterator[Scenario]:
+    """Yield the scenario with leaves and seeds perturbed by a few roundings, each time by others."""
+    return (with_constants(scenario, partial(_perturbed, form, source)) for source in map(Random, count()))
 
-    def perturbed(constant: Constant) -> Constant:
-        if constant.dtype == "bool":
-            return constant
-        array = constant.to_numpy()
-        noise = SCREENING["perturbation"] * form.unit * random_direction(source, array.shape)
-        return Constant.of(array * (1 + noise), constant.dtype)
 
-    return with_constants(scenario, perturbed)
+def _perturbed(form: Format, source: Random, constant: Constant) -> Constant:
+    if constant.dtype == "bool":
+        return constant
+    noise = SCREENING["perturbation"] * form.unit * random_direction(source, constant.shape)
+    return Constant.of(constant.to_numpy() * (1 + noise), constant.dtype)
 
 
 def random_direction(source: Random, shape: tuple[int, ...]) -> Floats:

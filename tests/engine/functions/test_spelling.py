@@ -26,6 +26,8 @@ SAME: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
     (lambda: X.transpose(-1, 0), lambda: X.mT),
     (lambda: X.unsqueeze(0), lambda: torch.expand_dims(X, axis=0)),
     (lambda: X.unsqueeze(0).squeeze(), lambda: X.unsqueeze(2).squeeze(dim=2)),
+    (lambda: X[None, ..., None].squeeze(0), lambda: X.unsqueeze(2)),
+    (lambda: X[None, ..., None].squeeze(axis=3), lambda: X.unsqueeze(0)),
     (lambda: X.unsqueeze(1).expand(-1, 2, -1), lambda: torch.broadcast_to(X.reshape(2, 1, 3), (2, 2, 3))),
     (lambda: X.flip((0, 1)), lambda: X.flip(dims=(0, 1))),
     (X.flatten, lambda: X.reshape(-1)),

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from refgrad.grading.checks.graphs import _profile
+from refgrad.grading.checks import graphs
+from refgrad.grading.checks.check import Family
+from refgrad.grading.checks.graphs import _of_the_graph, _profile, _with_right_operators
+from refgrad.operators import operator_table
+from refgrad.scenario import Scenario, parse
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,47 @@ def test_a_graph_has_any_length_and_one_backward_or_several(
     profile: Any = _profile(bench, ["exp"], several=several, dtype="float32")
     fixed = {"operators": {"exp"}, "joining": 0.5, "length": (1, 32), "dtype": "float32"}
     assert profile == {**fixed, **expected}
+
+
+@pytest.mark.parametrize(
+    ("operator", "second_order", "runs"),
+    [("exp", False, True), ("log", False, True), ("exp", True, True), ("log", True, False)],
+)
+def test_a_regression_of_second_order_needs_operators_that_are_right_twice(
+    operator: str, monkeypatch: pytest.MonkeyPatch, *, second_order: bool, runs: bool
+) -> None:
+    monkeypatch.setattr(graphs, "is_sound_twice", lambda _, name: name != "log")
+    bench: Any = SimpleNamespace(reliance=SimpleNamespace(seeded=lambda scenario: scenario))
+    text = f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = {operator} x\n" + "g = grad y x\n" * second_order
+    check: Any = None
+    assert (_with_right_operators(check, parse(text), bench) is not None) is runs
+
+
+@pytest.mark.parametrize(
+    ("operator", "wrong_in_isolation", "reported"), [("exp", True, True), ("log", True, False), ("log", False, True)]
+)
+def test_a_failure_is_the_graphs_unless_a_doubted_operator_fails_in_isolation(
+    operator: str, monkeypatch: pytest.MonkeyPatch, *, wrong_in_isolation: bool, reported: bool
+) -> None:
+    monkeypatch.setattr(graphs, "sound", lambda _, name: name != "log")
+
+    def isolated(_: Scenario, doubted: list[str]) -> bool:
+        assert doubted == ["log"]
+        return wrong_in_isolation
+
+    bench: Any = SimpleNamespace(reliance=SimpleNamespace(wrong_in_isolation=isolated))
+    check: Any = None
+    scenario = parse(f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = {operator} x\n")
+    assert _of_the_graph(check, scenario, check, bench) is reported
+
+
+def test_a_family_reports_all_failures_and_explains_none_unless_it_says_otherwise() -> None:
+    nothing: Any = None
+    bench: Any = SimpleNamespace(reliance=SimpleNamespace(seeded=lambda _: "seeded"))
+    family = Family("lifecycles/random", lambda *_: nothing)
+    assert family.reports(family.check(), nothing, nothing, bench)
+    assert not family.explains(family.check(), nothing, nothing, bench)
+    met: Any = family.met(family.check(), nothing, bench)
+    assert met == "seeded"
+    assert family.check().draws
+    assert family.is_about(operator_table()["exp"])

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.candidates import Asking
+from refgrad.grading.first_adapter.candidates import KNOWN, Asking
 from refgrad.grading.first_adapter.choosing import Chosen, choose
 from refgrad.grading.first_adapter.library import LibraryModules
-from refgrad.grading.first_adapter.writing import engine_file
+from refgrad.grading.first_adapter.writing import _file, engine_file
+from refgrad.lifecycle import Policy
 from refgrad.native.adapter import TapeAdapter, read_adapter
 from refgrad.native.engine import Engine, Isolation, launch
 from tests.grading.first_adapter import small_tape
+from tests.snapshots.placement import PlainText
 
 MODULE = "tests.grading.first_adapter.small_tape"
 
@@ -50,9 +55,37 @@ def test_tensors_are_created_read_and_differentiated_as_the_library_does(engine:
     assert adapter.zero_grad == "setattr({leaf}, 'grad', None)"
 
 
-def test_a_library_that_keeps_gradients_in_single_precision_is_one_of_float32() -> None:
+def test_the_file_of_a_library(text: str, snapshot: Any) -> None:
+    assert text == snapshot(extension_class=PlainText)
+
+
+def test_the_file_of_a_library_with_all_that_a_file_can_hold(chosen: Chosen, snapshot: Any) -> None:
+    started = chosen.started.knowing(
+        distribution="small-tape",
+        dtype="float32",
+        dtypes=("float32", "float64"),
+        refusals=("no \N{INCREMENT} of [0-9]+",),
+        scalars_only=True,
+        setup=f"{chosen.started.adapter.setup}\nimport math",
+        policy=Policy(frees="never", keeps="all", accumulates="overwrites"),
+    )
+    assert engine_file(replace(chosen, started=started)) == snapshot(extension_class=PlainText)
+
+
+@pytest.mark.parametrize("family", KNOWN["families"])
+def test_a_file_that_extends_a_family_has_the_operators_of_the_library(
+    family: str, chosen: Chosen, tmp_path: Path
+) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(_file(chosen, family), encoding="utf-8")
+    assert launch(read_adapter(path), Isolation()).operators == chosen.started.operators
+
+
+def test_a_library_that_keeps_gradients_in_single_precision_is_one_of_float32(snapshot: Any) -> None:
     module = "tests.grading.first_adapter.narrow_tape"
-    adapter = choose(LibraryModules("narrow", (module,), sys.executable), Asking(proposed, {})).started.adapter
+    chosen = choose(LibraryModules("narrow", (module,), sys.executable), Asking(proposed, {}))
+    assert engine_file(chosen) == snapshot(extension_class=PlainText)
+    adapter = chosen.started.adapter
     assert isinstance(adapter, TapeAdapter)
     assert (adapter.dtype, adapter.leaf) == ("float32", f"{module}.Tensor({{array}}.astype(np.float32))")
     assert {"add": "{x} + {y}", "exp": "{x}.exp()"}.items() <= adapter.operators.items()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from refgrad.errors import UserError
-from refgrad.grading.first_adapter.library import LibraryModules, StartedLibrary
+from refgrad.grading.first_adapter.library import LibraryModules, StartedLibrary, _public
 from refgrad.grading.trials import KINDS
 from refgrad.lifecycle import Policy
 from refgrad.native.engine import start
@@ -173,3 +173,14 @@ def wrong(x):
         assert started.computes(operator_table()["exp"], f"{function}({{x}})", list(KINDS)) is computes
     finally:
         engine.runner.stop()
+
+
+def test_public_members_of_other_kinds_are_left_out() -> None:
+    members: list[tuple[str, str, list[str]]] = [
+        ("Leaf", "class", []),
+        ("_Node", "class", []),
+        ("exp", "function", []),
+        ("_log", "function", []),
+    ]
+    assert _public(members, "class") == ["Leaf"]
+    assert _public(members, "class", "function") == ["Leaf", "exp"]

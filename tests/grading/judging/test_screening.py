@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from refgrad.generation import large_scenarios
-from refgrad.grading.judging.screening import _gradients_agree, _is_simple, _perturbed, _same, agrees
-from refgrad.native.engine import Engine
+from refgrad.grading.judging import screening
+from refgrad.grading.judging.screening import _gradients_agree, _is_simple, _perturbations, _same, agrees
+from refgrad.native.engine import Engine, observe
+from refgrad.native.observation import Observation, Raised
+from refgrad.native.process import Ending
 from refgrad.scenario import Backward, Constant, Leaf, Read, Scenario, ZeroGrad
 from refgrad.scenario.formats import FLOAT64
 from refgrad.scenario.kinds import Apply
@@ -50,6 +53,22 @@ def test_an_engine_that_refuses_agrees() -> None:
     assert agrees(scenario_of("exp", array), refusing)
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        Observation(error=Raised("ValueError", "", ())),
+        Observation(ending=Ending("crashed", "exited")),
+        Observation(array=np.exp(np.linspace(1, 2, ENTRIES)), masked=1),
+    ],
+    ids=["error", "ending", "masked"],
+)
+def test_a_read_that_shows_no_plain_array_does_not_agree(shown: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario, engine = scenario_of("exp", np.linspace(1, 2, ENTRIES)), engine_with("exp", "torch.exp({x})")
+    *others, _ = observe(scenario, engine)
+    monkeypatch.setattr(screening, "observe", lambda *_: (*others, shown))
+    assert not agrees(scenario, engine)
+
+
 def test_an_engine_that_raises_another_error_does_not_agree() -> None:
     array = np.linspace(1, 2, ENTRIES)
     raising = engine_with("exp", "exec('raise ValueError')")
@@ -80,7 +99,7 @@ def test_some_thousand_times_what_roundings_make_of_a_number_is_a_matter_of_its_
 
 def test_numbers_are_perturbed_by_a_few_roundings() -> None:
     scenario = scenario_of("exp", np.linspace(1, 2, ENTRIES))
-    (before, after) = (each.leaves[0].value.to_numpy() for each in (scenario, _perturbed(scenario, FLOAT64)))
+    (before, after) = (each.leaves[0].value.to_numpy() for each in (scenario, next(_perturbations(scenario, FLOAT64))))
     moved = np.abs(after / before - 1)
     assert 2.0**-53 < moved.max() <= 2.0**-49
 

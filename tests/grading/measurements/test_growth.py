@@ -45,6 +45,7 @@ def test_exponents_are_distinguished_up_to_three(exponent: float, description: s
         ((0.0, 0.0019, 9.0), 0.002, 3),
         ((0.0, 0.0025, 9.0), 6.5, 3),  # 0.0025 seconds times 2,500
         ((0.0, 0.0025, 9.0), 6.0, 2),
+        ((0.0, 0.002, 9.0), 3.9, 2),
     ],
 )
 def test_a_size_that_would_take_too_long_is_left_out(times: tuple[float, ...], limit: float, measured: int) -> None:

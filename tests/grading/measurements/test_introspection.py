@@ -36,7 +36,10 @@ def measured(engine: Engine, behaviour: str, profile: str = "smoke") -> Reading:
 @pytest.mark.parametrize("engine", ["refgrad", pytest.param("torch", marks=pytest.mark.engines)])
 def test_two_engines_record_what_they_must(engine: str, name: str) -> None:
     pytest.importorskip(engine, reason=f"needs {engine}")
-    assert measured(start(find_adapter(engine)), name).outcome == "passed"
+    reading, measurement = measured(start(find_adapter(engine)), name), BEHAVIOURS[name].measurement
+    assert reading.outcome == "passed"
+    assert measurement is not None
+    assert reading.examples >= len(measurement.parameters["graphs"])
 
 
 @pytest.mark.parametrize("fault", GRAPH_FAULTS, ids=lambda fault: fault.name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, EntryPoints
+from dataclasses import replace
+from importlib.metadata import EntryPoint, EntryPoints, version
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from refgrad.errors import EngineStartError
 from refgrad.native import engine_names
-from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
+from refgrad.native.adapter import AdapterError, TapeAdapter, engine_version, find_adapter
 from refgrad.native.engine import start
 from refgrad.native.engine_names import GROUP, engines_directory, registered_engines, shipped_engines
 
@@ -146,3 +147,9 @@ def test_an_engine_that_is_not_there_is_named(name: str, message: str, offered: 
     with pytest.raises(AdapterError) as caught:
         find_adapter(name)
     assert message in str(caught.value)
+
+
+def test_the_version_of_an_engine_is_that_of_its_package() -> None:
+    adapter = find_adapter("refgrad")
+    assert engine_version(replace(adapter, distribution="numpy")) == version("numpy")
+    assert engine_version(replace(adapter, distribution=None)) == "unknown"

@@ -25,13 +25,14 @@ class Differentiated:
 
     def __init__(self, function: Function, derivative: Function, at: Floats, precision: str = "float64") -> None:
         self.function, self.derivative, self.precision = function, derivative, precision
-        self.scale = SCALES[precision]
+        self.scale, self.calls = SCALES[precision], 0
         self.arrays: Arrays = (at.astype(precision),)
         self.here = self.values(at)
         self.outputs: Arrays = (self.here.astype(precision),)
 
     def values(self, entries: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):
+        self.calls += 1
+        with np.errstate(all="ignore"):
             return np.asarray(self.function(entries.astype(self.precision)), np.float64)
 
     def gradient(self, entries: Floats, seeds: Seeds) -> Floats | None:
@@ -43,6 +44,21 @@ class Differentiated:
 
 
 POINT, MANY = np.random.default_rng(0).uniform(0.5, 2.0, 5), np.random.default_rng(1).uniform(0.5, 2.0, 300)
+
+
+def cubic(x: Floats) -> Floats:
+    return np.asarray(x * x * x - x)
+
+
+def of_8_bits(x: Floats) -> Floats:
+    mantissas, exponents = np.frexp(x)
+    return np.asarray(np.ldexp(np.round(mantissas * 256) / 256, exponents))
+
+
+def slope_of_cubic(x: Floats) -> Floats:
+    return np.asarray(3 * x * x - 1)
+
+
 FUNCTIONS: dict[str, Differentiated] = {
     "sine": Differentiated(np.sin, np.cos, POINT),
     "steep": Differentiated(lambda x: np.exp(9 * x), lambda x: 9 * np.exp(9 * x), POINT),
@@ -52,11 +68,24 @@ FUNCTIONS: dict[str, Differentiated] = {
     "constant": Differentiated(np.ones_like, np.zeros_like, POINT),
     "float32": Differentiated(np.sin, np.cos, POINT, "float32"),
     "many": Differentiated(np.sin, np.cos, MANY),
+    "cubic": Differentiated(cubic, slope_of_cubic, POINT),
+    "cubic of many": Differentiated(cubic, slope_of_cubic, MANY),
+    "cubic in float16": Differentiated(cubic, slope_of_cubic, POINT, "float16"),
+    "cubic that rounds": Differentiated(lambda x: cubic(x.astype(np.float32)), slope_of_cubic, POINT),
+    "cubic of few digits": Differentiated(lambda x: of_8_bits(cubic(x)), slope_of_cubic, POINT),
+    "saturating": Differentiated(lambda x: x / (1 + abs(x)), lambda x: (1 + abs(x)) ** -2.0, 200 * POINT, "float32"),
+    "kink nearby": Differentiated(lambda x: abs(x - 1) * x, lambda x: np.sign(x - 1) * (2 * x - 1), 1 + POINT / 2**12),
+    "edge of the domain": Differentiated(lambda x: np.where(x >= 1, x, np.nan), np.ones_like, np.array([1.0, 1.5])),
+    "squares of tiny and large": Differentiated(lambda x: x * x, lambda x: 2 * x, np.array([1e-30, 1.0, 1e30])),
+    "no entries": Differentiated(np.copy, np.ones_like, np.zeros(0)),
 }
+ROUNDED = {"sine", "steep", "float32", "many"}
+"""Those whose last digits depend on the processor, and so how many values are needed."""
 CHANGES: dict[str, Function] = {
     "right": lambda gradient: gradient,
     "one percent too large": lambda gradient: gradient * 1.01,
     "one entry too large": lambda gradient: gradient + 0.125 * (np.arange(gradient.size) == 1),
+    "last entry with another sign": lambda gradient: gradient * np.where(np.arange(gradient.size)[::-1] == 0, -1, 1),
     "zeros": np.zeros_like,
     "not finite": lambda gradient: np.where(np.arange(gradient.size) == 1, np.nan, gradient),
 }
@@ -69,13 +98,15 @@ def text(number: float, digits: int = 4) -> str:
 
 def described(each: Discrepancy) -> str:
     bounds = f"{text(each.lower, 2)} to {text(each.upper, 2)}"
-    return " ".join(filter(None, (each.severity, each.cause, f"{each.entry}: {text(each.observed)} in {bounds}")))
+    numbers = f"{text(each.observed)} in {bounds}, off by {text(each.relative_error, 2)}"
+    return " ".join(filter(None, (each.severity, each.cause, f"{each.entry}: {numbers}")))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
     function = FUNCTIONS[name]
-    seeds: Seeds = (np.linspace(0.5, 1.5, function.here.size),)
+    seed = np.linspace(0.5, 1.5, function.here.size)
+    seeds: Seeds = (seed,)
     gradient = function.gradient(function.arrays[0].astype(np.float64), seeds)
     assert gradient is not None
     lines = []
@@ -83,5 +114,11 @@ def test_judgements_of_gradients(name: str, snapshot: Any) -> None:
         judge = DifferencesJudge(function, np.random.default_rng(2))
         judgement = judge.judge(seeds, (changed(gradient),))
         lines.append(f"{change}: {'; '.join(map(described, judgement)) or 'right'}")
+        again = judge.judge((seed * 2,), (changed(gradient),), judgement[0] if judgement else None)
+        lines.append(f"  under a doubled seed: {'; '.join(map(described, again)) or 'right'}")
+        lines.append(f"  rows: {' '.join(text(rate, 2) for rate in judge.row_scales()[:3])}")
+        if name not in ROUNDED:
+            lines.append(f"  by {function.calls} values, {len(judge.looked_at)} entries")
+        function.calls = 0
     lines.append(f"truths: {' '.join(map(text, judge.truths(seeds)[0][:5]))}")
     assert "\n".join(lines) == snapshot(extension_class=PlainText)

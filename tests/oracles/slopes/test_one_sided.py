@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from refgrad.oracles.slopes.curves import Floats, Line, Positions, Samples
-from refgrad.oracles.slopes.one_sided import one_sided
+from refgrad.oracles.slopes.one_sided import HALVINGS, WEIGHTS, _levels, one_sided
 
 
 class Slow(Line):
@@ -23,3 +23,8 @@ class Slow(Line):
 def test_slopes_are_unknown_that_do_not_converge_or_of_which_noise_leaves_nothing(noise: float, *, known: bool) -> None:
     found = one_sided(Slow(noise), np.arange(1), np.array([2.0**-7]))
     assert np.isfinite(found.error[0]) == known
+
+
+def test_weights_are_those_of_each_slope_in_the_last_extrapolation() -> None:
+    slopes = np.random.default_rng(0).normal(size=(HALVINGS, 1))
+    assert _levels(slopes)[-1][-1] == pytest.approx(WEIGHTS @ slopes)

@@ -90,3 +90,10 @@ def test_an_import_stays_behind_what_it_needs() -> None:
     program = f"import math\nmath.one = 1\n{function}from math import one\nshown(one)\n"
     lines = tidied([], pieces(program)).splitlines()
     assert lines.index("math.one = 1") < lines.index("from math import one") < lines.index("def shown(x):")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_only_pullback_of_each_function_has_a_short_name(count: int) -> None:
+    names = [f"pullback_of_{letter}" for letter in "ab"[:count]]
+    text = "".join(f"{name} = vjp(np.exp)\n" for name in names) + f"print({', '.join(names)})\n"
+    assert tidied([], pieces(text)) == (text if count > 1 else text.replace(names[0], "pullback"))

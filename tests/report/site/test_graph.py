@@ -50,6 +50,7 @@ def test_no_two_boxes_overlap_and_all_are_in_the_picture() -> None:
 
 
 def test_what_is_no_scenario_or_too_large_is_not_drawn() -> None:
+    assert graph_of("x = leaf float64[] {0x1p+0}\n")
     assert graph_of("") == graph_of("<script>") == ""
     long = "x = leaf float64[] {0x1p+0} requires_grad\na0 = exp x\n"
     long += "".join(f"a{n + 1} = exp a{n}\n" for n in range(ITEMS["tensors"]))

@@ -34,7 +34,7 @@ def test_an_operator_shows_its_worst_verdict_of_what_is_offered(tmp_path: Path) 
 def test_an_engine_that_was_not_graded_on_an_operator_has_an_empty_cell(tmp_path: Path) -> None:
     first = graded(tmp_path, verdict("operators/exp", "passed"))
     (row,) = operators_of([first, graded(tmp_path, verdict("leaves/unused", "passed"))])
-    assert row.cells[1] == Cell(None)
+    assert row.cells[1] == Cell(None, 0, "")
     assert row.states == "good none"
 
 

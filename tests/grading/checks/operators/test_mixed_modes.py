@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 from refgrad.generation import mixed_modes_cases, mixed_modes_scenario, second_order_scenario
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, MIXED_MODES, SECOND_ORDER
+from refgrad.grading.checks.operators import derivatives
+from refgrad.grading.checks.operators.derivatives import FORWARD_MODE, MIXED_MODES, SECOND_ORDER, _in_mixed_modes
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.settings import Settings
 from refgrad.lifecycle import predict, required_features
@@ -179,3 +182,25 @@ def test_programs_show_what_is_right_in_each_pair_of_modes(both: tuple[bool, boo
     exec(reproduce(scenario, Engine(AUTOGRAD)), shown)
     gradient = next(value for name, value in shown.items() if name.startswith("gradient"))
     assert list(gradient) == [6.0, -18.0]  # type: ignore[call-overload]  # 6 x times both seeds
+
+
+@pytest.mark.parametrize(
+    ("operator", "products_fail", "weighted"), [("tanh", False, True), ("tanh", True, False), ("multiply", True, True)]
+)
+def test_outputs_are_multiplied_only_if_products_are_right_in_mixed_modes(
+    operator: str, monkeypatch: pytest.MonkeyPatch, *, products_fail: bool, weighted: bool
+) -> None:
+    seen: list[bool] = []
+    bench: Any = SimpleNamespace(grade=lambda _: SimpleNamespace(failed=products_fail))
+    monkeypatch.setattr(derivatives, "_modes", lambda *_: [])
+    monkeypatch.setattr(derivatives, "_undecided", lambda *_: None)
+    monkeypatch.setattr(derivatives, "_weighted", lambda *_: True)
+    passed = Verdict("modes", "", "", "MUST", "passed")
+
+    def tried(*_: Any, weighted: bool, **__: Any) -> Verdict:
+        seen.append(weighted)
+        return passed
+
+    monkeypatch.setattr(derivatives, "_tried", tried)
+    _in_mixed_modes(MIXED_MODES.check(operator), bench)
+    assert seen == [weighted]
