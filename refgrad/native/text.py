@@ -102,8 +102,8 @@ def plain_streams() -> Iterator[None]:
 
 
 def _escape(match: re.Match[str]) -> str:
-    digits = f"{ord(match[0]):x}"
-    return f"\\u{digits:>04}" if len(digits) > len("ff") else f"\\x{digits:>02}"
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 (what two digits hold)
 
 
 def _shortened(text: str, most: int) -> str:
