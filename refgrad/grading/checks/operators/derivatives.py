@@ -357,7 +357,7 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:
     """Return True if no scenario ends with an error. In a dtype that is not offered, errors may be of any kind."""
-    if not all(map(bench.reliance.runnable, scenarios)):
+    if any(map(bench.engine.adapter.dtypes_lacking, scenarios)):
         return False
     bench.prepare(scenarios, check)
     return not any(refuses(scenario, bench.engine) for scenario in scenarios)
