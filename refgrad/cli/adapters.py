@@ -105,6 +105,7 @@ def write_adapter(library: LibraryModules, path: Path, options: Sequence[str] = 
         click.echo(f"note: {untried}")
     if sends_kept_gradients_again(chosen.started):
         click.echo(f"note: {KEPT}")
+    chosen.started.runner.stop()
 
 
 def _asked(now: Doing, library: LibraryModules, field: str, known: str | None) -> str:

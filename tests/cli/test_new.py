@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from refgrad.cli.adapters import MEANINGS
 from refgrad.grading.first_adapter.candidates import DIRECTIONS, OTHER_LANGUAGES
+from refgrad.native.process import RunnerProcess
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
@@ -30,6 +32,20 @@ def test_what_was_found_is_asked_about_and_what_is_answered_is_written(terminal:
     checked = terminal.invoke("doctor", str(file))
     assert f"operators.tanh = {MODULE}.tanh({{x}})" in checked.output
     assert "next: mend the first" in checked.output
+
+
+def test_the_process_of_the_library_ends(terminal: Terminal, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes: list[RunnerProcess] = []
+    start = RunnerProcess.__init__
+
+    def starting(self: RunnerProcess, command: Sequence[str]) -> None:
+        processes.append(self)
+        start(self, command)
+
+    monkeypatch.setattr(RunnerProcess, "__init__", starting)
+    terminal.invoke("new", MODULE, "--output", str(file), "--yes")
+    assert processes
+    assert all(process.ended for process in processes)
 
 
 def test_a_file_that_is_there_is_not_written_over(terminal: Terminal, file: Path) -> None:

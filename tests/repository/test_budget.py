@@ -18,7 +18,7 @@ from tests.repository.sources import PACKAGE, name_of, nodes, python_files, synt
 
 CODE_LINES = {
     "grading": 4753, "report": 2527, "facts": 760, "checking": 4854, "generation": 3406, "native": 3695,
-    "operators": 2471, "engine": 2338, "oracles": 2219, "scenario": 1315, "cli": 1220, "pytest_plugin": 1005,
+    "operators": 2471, "engine": 2337, "oracles": 2219, "scenario": 1315, "cli": 1221, "pytest_plugin": 1005,
     "lifecycle": 823, "adapters": 372, "interpreter": 335, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
