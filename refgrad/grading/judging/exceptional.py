@@ -297,11 +297,13 @@ def _examined(position: Position, number: float, engine: Engine, judged: Judged)
     spellings = (engine.spelling(step, scenario) for step in scenario.applications)
     if math.isnan(number) and any(map(PASSES_NAN_OVER.search, spellings)):
         return Finding("convention")
-    return worst(
+    finding = worst(
         replace(judged(dependence, number, read, _subject(read), seen), step=step)
         for step, (read, seen) in enumerate(zip(predictions, observations, strict=True), 1)
         if isinstance(read, ExpectedValue | Gradient)
     )
+    coarser = finding.outcome == "inaccurate" and dependence.row.name in engine.adapter.coarser
+    return replace(finding, outcome="convention") if coarser else finding
 
 
 _dependence = lru_cache(maxsize=4)(Dependence)
