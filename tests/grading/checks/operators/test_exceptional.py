@@ -243,6 +243,12 @@ def test_an_engine_is_right_that(choice: Spelled) -> None:
     assert found.verdict in {"passed", "convention", "inconclusive"}, found.message
 
 
+def test_an_operator_of_a_coarser_dtype_is_right_in_it_here_as_well() -> None:
+    rounded = "sloped({x}, torch.sin, lambda gradient, x: gradient.astype(np.float32).astype(x.dtype))"
+    coarse = bench(SETUP, operators={"sin": rounded}, only={"sin", "multiply", "sum"}, coarser={"sin": "float32"})
+    assert verdict(coarse, "exceptional/sin").verdict == "convention"
+
+
 SMALLEST = {
     "passes NaN over in a maximum": 2,
     "divides by what is infinite": 1,
