@@ -120,6 +120,8 @@ class Entry(Fact):
         return "Gradient is nan" if self.observed == "nan" else "Wrong gradient"
 
     def links(self) -> tuple[Link, ...]:
+        if self.qualifier == "unequal":
+            return (("entries", "equal ones differ"),)
         digits = re.sub(r"\D|e.*", "", self.observed).strip("0")
         return (("number", f"{self.observed} in place of {self.lower}"),) if len(digits) > DIGITS else ()
 

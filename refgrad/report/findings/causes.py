@@ -2,9 +2,9 @@
 
 Two findings have one cause if they are of one operator, call one function of the library, give the same wrong number
 for the same truth, give 0 as a higher derivative where programs differ in the operator alone, give NaN where dual
-numbers multiply 0 by infinity, end with the same error, miss the same one, give the same dtype in place of the right
-one, both show memory that a backward shares or writes to, or are wrong from the second backward on. A signal that ends
-a process is no evidence of a common cause.
+numbers multiply 0 by infinity, give different results to equal entries, end with the same error, miss the same one,
+give the same dtype in place of the right one, both show memory that a backward shares or writes to, or are wrong from
+the second backward on. A signal that ends a process is no evidence of a common cause.
 """
 
 from __future__ import annotations

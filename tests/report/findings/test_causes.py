@@ -62,6 +62,13 @@ def test_one_wrong_number_is_one_cause_if_it_has_many_digits() -> None:
     assert len(groups(failing("operators/exp", entry("0.5")), failing("operators/log", entry("0.5")))) == 2
 
 
+def test_equal_entries_with_different_results_are_one_cause() -> None:
+    unequal = replace(entry("1.0"), lower="0.0", upper="0.0", qualifier="unequal")
+    other = replace(unequal, observed="nan")
+    assert len(groups(failing("exceptional/relu6", unequal), failing("exceptional/elu", other))) == 1
+    assert len(groups(failing("exceptional/relu6", unequal), failing("exceptional/elu", entry("1.0")))) == 2
+
+
 def test_errors_that_differ_in_numbers_alone_are_one_cause() -> None:
     one, other = raised("shape (2, 3) is odd"), raised("shape (4,) is odd")
     assert len(groups(failing("operators/exp", one), failing("operators/log", other))) == 1
