@@ -60,6 +60,9 @@ class LocalRunner:
         except Exception as error:
             raise EngineStartError(adapter.cannot_start(type(error).__name__, str(error))) from error
 
+    def stop(self) -> None:
+        """Do nothing: the engine lives as long as this process."""
+
     def run(self, programs: Sequence[Program]) -> list[ProgramResult]:
         """Run programs and return the observations of each."""
         results: list[ProgramResult] = []

@@ -19,7 +19,6 @@ from refgrad.grading.checks.families import check_named
 from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.engine import launch
-from refgrad.native.runner import ProcessRunner
 from refgrad.native.text import plain_line, plain_text
 from refgrad.operators import operator_table
 from refgrad.pytest_plugin.plan import Plan
@@ -119,8 +118,7 @@ class EngineSession:
         """End the engine's process, restore the thresholds of the garbage collector and close the shared verdicts."""
         if self._bench is not None:
             gc.set_threshold(*self._thresholds)
-            if isinstance(self._bench.engine.runner, ProcessRunner):
-                self._bench.engine.runner.stop()
+            self._bench.engine.runner.stop()
         if self.shared is not None:
             self.shared.close()
 

@@ -83,7 +83,7 @@ def truth(choices: Choices, _site: Site, _attribute: Attribute) -> bool:
     return choices.happens("fair_coin")
 
 
-def option(choices: Choices, _site: Site, attribute: Attribute) -> AttributeValue:
+def option(choices: Choices, _site: Site, attribute: Attribute) -> Any:
     """Return one of the options of the attribute."""
     return choices.choice(attribute.options)
 

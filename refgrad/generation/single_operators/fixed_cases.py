@@ -40,12 +40,6 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in CASES for shape in shapes)
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
 """Ways in which operands combine that leave lengths of the second operand open."""
 
-AXES: Final[Mapping[str, Sequence[Any]]] = MappingProxyType({
-    "axis": (0, 1, 2, -1, -2, -3),
-    "axes": (None, 0, -1, (0, 1), (-1, 0), (-2,)),
-})
-"""Values of an attribute that is an axis, or several."""
-
 ABSENT: Final = object()
 """Stands for the values of an attribute that has no further ones."""
 
@@ -164,7 +158,13 @@ def _values(attribute: Attribute) -> Sequence[Any]:
     if attribute.type == "int":
         few = high - low < COUNTS["range_of_integers"]
         return range(int(low), int(high) + 1) if few else [*dict.fromkeys(map(int, usual_numbers(attribute)))]
-    return {"bool": (True, False), "option": attribute.options, **AXES}.get(attribute.type, ())
+    values: dict[str, Sequence[Any]] = {
+        "bool": (True, False),
+        "option": attribute.options,
+        "axis": (0, 1, 2, -1, -2, -3),
+        "axes": (None, 0, -1, (0, 1), (-1, 0), (-2,)),
+    }
+    return values.get(attribute.type, ())
 
 
 def fixed_cases(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
