@@ -123,7 +123,7 @@ LINES: Final[Mapping[str, tuple[str, Outcome]]] = MappingProxyType({
     "has numpy raise": ("import numpy\nnumpy.seterr(all='raise')", "unexpected-error"),
     "makes warnings errors": ("warnings.simplefilter('error')", "passed"),
     "switches the collector off": ("gc.disable()", "passed"),
-    "forgets all modules": ("sys.modules.clear()", "unexpected-error"),
+    "forgets all modules": ("sys.modules.clear()", "passed"),
     "leaves a thread that never ends": (
         "if threading.active_count() == 1:\n    threading.Thread(target=time.sleep, args=(1000,)).start()",
         "passed",

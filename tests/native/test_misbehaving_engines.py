@@ -32,7 +32,7 @@ pytestmark = pytest.mark.disturbed
 LIMITS = Limits(start=60.0, program=20.0, memory=1 << 27)
 CRASHES = 1
 """The processes and further scenarios that a search spends here: what is behind the first crash is the same crash."""
-SCENARIOS = 3
+SCENARIOS = 2
 """The fixed scenarios of an operator here, and as many drawn ones: some engines are started anew for each."""
 PATIENCE = 0.5
 """The seconds for a program of an engine that does not answer: the sine, which does, takes a five-hundredth of it."""
