@@ -25,6 +25,9 @@ UNREAD = frozenset({
 })  # fmt: skip
 """Rows that PyTorch computes by an operator of ATen that the table does not have; they are judged by differences."""
 
+PICKY = frozenset({"prelu"})
+"""Rows of which PyTorch refuses most shapes."""
+
 
 def traced(engine: Engine, operator: str) -> Trace:
     """Trace an operator in the words of an engine, applied to the leaves of a scenario."""
@@ -36,7 +39,7 @@ def traced(engine: Engine, operator: str) -> Trace:
 def test_every_row_that_pytorch_spells_is_traced_but_those_without_an_operator() -> None:
     engine = start(find_adapter("torch"))
     unread = set()
-    for operator in engine.operators:
+    for operator in engine.operators.keys() - PICKY:
         try:
             traced(engine, operator)
         except Untraceable:
@@ -68,6 +71,7 @@ def method(function: Any, *shape: int, **options: Any) -> tuple[str, str]:
         lambda x: torch.nn.functional.max_pool2d(x[None, None], 2) + x.topk(2, dim=1).values.sum(),
         lambda x: torch.nn.functional.pad(x, (1, 2), value=3.0).square(),
         lambda x: torch.nan_to_num(x) * torch.nan_to_num(x.float(), nan=1.0, neginf=-2.0),
+        lambda x: torch.nn.functional.prelu(x - 1, x[0]),
         lambda x: torch.index_add(x, 0, torch.tensor([1, 0]), x * x, alpha=2),
     ],
 )
