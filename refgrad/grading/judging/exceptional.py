@@ -149,9 +149,9 @@ class Dependence:
         return values[value.lowered]
 
     def tails(self, gradient: Gradient, number: float) -> tuple[Numbers, Mask]:
-        """Return the derivatives of which a formula of the row has several digits, with those that `partials` lose.
+        """Return the derivatives that a formula of the row gives in float64, and the mask of those of `partials`.
 
-        Derivatives that no formula has, and those that float64 does not hold, are NaN.
+        A derivative that no formula gives, or that float64 does not hold, is NaN.
         """
         truth = self.certified(number, gradient)
         plain, tail = (self._plain_slope(gradient, number, tails=tails) for tails in (False, True))
@@ -161,7 +161,7 @@ class Dependence:
             usual, best = (
                 np.abs(each - truth.midpoint) <= PROBES["close"] * np.abs(truth.midpoint) for each in (plain, tail)
             )
-        return np.where(holds & (usual | best), truth.midpoint, math.nan), ~usual
+        return np.where(holds & (usual | best), truth.midpoint, math.nan), usual
 
     def _plain_slope(self, gradient: Gradient, number: float, *, tails: bool = False) -> Numbers:
         """Return the row's formula of the partial derivative at a number times the seed; NaN where not finite."""
@@ -367,7 +367,7 @@ def _by_limit(dependence: Dependence, number: float, read: Expectation, subject:
 
 def _equal(_: Dependence, __: float, ___: Expectation, subject: Subject, seen: Observation) -> Finding:
     """Return the finding for the first entry that differs from the first one. Which of them is right is left open."""
-    array = np.asarray(0.0 if seen.array is None else seen.array)
+    array = np.zeros(1) if seen.array is None or not seen.array.size else seen.array
     first = np.full(array.shape, array.flat[0])
     finding = _first(subject, array, ~((array == first) | (np.isnan(array) & np.isnan(first))), first)
     if not isinstance(finding.fact, Entry):
@@ -390,7 +390,7 @@ def _by_tail(dependence: Dependence, number: float, read: Expectation, subject: 
     with np.errstate(all="ignore"):
         kept = (np.sign(seen.array) == np.sign(truth)) & (np.abs(seen.array) < 2 * np.abs(truth))
     lost = ~np.isnan(truth) & ~kept
-    finding = _first(subject, seen.array, lost & ~usual, truth)
+    finding = _first(subject, seen.array, lost & usual, truth)
     convention = finding if finding.failed else _first(subject, seen.array, lost, truth)
     if finding.failed or not isinstance(convention.fact, Entry):
         return finding
