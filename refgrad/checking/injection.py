@@ -268,5 +268,5 @@ if __name__ == "sitecustomize":
     HERE = Path(__file__).resolve().parent
     sys.meta_path.insert(0, Planter(*json.loads(os.environ[SETTINGS])))
     NEXT = PathFinder.find_spec("sitecustomize", [each for each in sys.path if Path(each).resolve() != HERE])
-    if (ORIGIN := getattr(NEXT, "origin", None)) is not None:
-        runpy.run_path(ORIGIN)
+    if NEXT is not None and NEXT.origin is not None:
+        runpy.run_path(NEXT.origin)

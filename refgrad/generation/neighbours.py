@@ -22,9 +22,10 @@ ROWS: Final = parsed_toml(shipped_path("neighbours.toml"))
 
 @cache
 def _patterns() -> tuple[tuple[Apply, ...], ...]:
-    """Return the operators of each row, in order."""
-    leaves = "\n".join(f"{name} = leaf float64[] {{0x0p+0}}" for name in "xyz")
-    return tuple(parse(f"{leaves}\n{text.replace('; ', chr(10))}").applications for text in ROWS["patterns"].values())
+    """Return the operator applications of each row of the table, in the order in which they are computed."""
+    leaves = [f"{name} = leaf float64[] {{0x0p+0}}" for name in "xyz"]
+    texts = ("\n".join([*leaves, *text.split("; ")]) for text in ROWS["patterns"].values())
+    return tuple(parse(text).applications for text in texts)
 
 
 def neighbours(profile: Profile) -> Iterator[Scenario]:

@@ -115,7 +115,7 @@ def merged_leaves(current: Evaluated) -> Iterator[Steps]:
 
 
 def distinct_operands(current: Evaluated) -> Iterator[Steps]:
-    """Yield the scenario with a leaf of its own in place of one that is an operand of an application twice."""
+    """Yield the scenario with a new leaf as the second of two operands of an application that are the same leaf."""
     steps = current.scenario.steps
     names = {name for step in steps for name in (step.defines, *step.uses)}
     for at, step in ((at, step) for at, step in enumerate(steps) if isinstance(step, Apply)):

@@ -64,7 +64,7 @@ def real(choices: Choices, _site: Site, attribute: Attribute) -> float:
 
 
 def usual_numbers(attribute: Attribute) -> list[float]:
-    """Return the numbers that users often give for an attribute: its default, others in its bounds, its lower bound."""
+    """Return common values of an attribute: its default, simple numbers within its bounds, and its lower bound."""
     low, high = attribute.bounds
     numbers = [number for number in NUMBERS["usual_attributes"] if low <= number <= high]
     return [*dict.fromkeys([*numbers, low] if attribute.required else [attribute.default, *numbers, low])]

@@ -89,7 +89,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Everywhere(Position):
-    """All entries of one operand, in long vectors of equal numbers, one for each operand."""
+    """All entries of one operand, where each operand is a long vector of equal numbers."""
 
     def holding(self, number: float) -> Scenario:
         """Return the scenario with a number as every entry of the operand."""
@@ -102,8 +102,8 @@ class Everywhere(Position):
         return Scenario(with_seeds(with_values(self.base.steps, value), lambda _: Constant.of(np.ones(length))))
 
 
-def everywhere(position: Position) -> Everywhere:
-    """Return all entries of the operand in which a position lies."""
+def everywhere(position: Position) -> Position:
+    """Return the position that stands for all entries of the same operand."""
     return Everywhere(position.base, position.leaf, position.entry)
 
 

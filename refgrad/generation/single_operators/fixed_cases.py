@@ -40,9 +40,6 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in CASES for shape in shapes)
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
 """Ways in which operands combine that leave lengths of the second operand open."""
 
-ABSENT: Final = object()
-"""Stands for the values of an attribute that has no further ones."""
-
 Arrangement: TypeAlias = Callable[[Array], Array]
 
 
@@ -131,10 +128,9 @@ def _of_operands(row: Operator) -> Iterator[FixedCase]:
 
 def _of_attributes(row: Operator) -> Iterator[FixedCase]:
     """Yield a case for every value that is tried of each attribute."""
-    values = {attribute.name: _values(attribute) for attribute in row.attributes}
-    for each in zip_longest(*values.values(), fillvalue=ABSENT):
-        pairs = [(name, value) for name, value in zip(values, each, strict=True) if value is not ABSENT]
-        yield from (FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={name: value}) for name, value in pairs)
+    named = [[(attribute.name, value) for value in _values(attribute)] for attribute in row.attributes]
+    for name, value in filter(None, chain.from_iterable(zip_longest(*named))):
+        yield FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={name: value})
 
 
 def _of_pairs(row: Operator) -> Iterator[FixedCase]:
@@ -282,7 +278,7 @@ def _drawn_from(row: Operator, case: FixedCase, profile: Profile, seed: int) -> 
 
 
 def _accepted(row: Operator, operands: Sequence[Operand], case: FixedCase) -> bool:
-    """Return True if the attributes of the case are valid for these operands."""
+    """Return True if the attribute values that the case fixes are valid for the shapes of these operands."""
     site = Site(row, tuple(operand.shape for operand in operands), case.attributes)
     fixed = [attribute for attribute in row.attributes if attribute.name in case.attributes]
     return all(ATTRIBUTE_RULES[each.type].accepts(case.attributes[each.name], site, each) for each in fixed)
@@ -297,7 +293,7 @@ def _counts(row: Operator, scenario: Scenario, case: FixedCase) -> bool:
 
 
 def _with_another(attribute: Attribute, scenario: Scenario) -> Scenario:
-    """Return the scenario with another value of an attribute, which is a number."""
+    """Return the scenario with a different number as the value of an attribute."""
 
     def changed(step: Apply) -> Apply:
         values = dict(step.attributes)

@@ -122,9 +122,13 @@ class Usable:
 def _small(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try all graphs of a few operators whose roles can be filled by operators that are right by themselves."""
     usable = Usable.of(bench)
-    scenarios = tuple(small_scenarios(bench, usable))
+    return _all_tried(check, bench, tuple(small_scenarios(bench, usable)), usable.cause)
+
+
+def _all_tried(check: FamilyCheck, bench: Bench, scenarios: Sequence[Scenario], cause: str) -> Verdict:
+    """Try all of the given scenarios and draw no others."""
     if not scenarios:
-        return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
+        return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=cause)
     return bench.search(check, scenarios.__getitem__, 0, fixed=scenarios)
 
 
@@ -161,10 +165,8 @@ def _neighbours(check: FamilyCheck, bench: Bench) -> Verdict:
     usable = Usable.of(bench)
     profile = _profile(bench, usable.ways, several=False)
     seeded = map(bench.reliance.seeded, generation.neighbours(profile))
-    scenarios = tuple(islice(filter(bench.reliance.runnable, seeded), bench.settings.effort["neighbours"]))
-    if not scenarios:
-        return bench.verdict(check, "inconclusive", Comment(text=NOTHING_JOINS), cause=usable.cause)
-    return bench.search(check, scenarios.__getitem__, 0, fixed=scenarios)
+    runnable = islice(filter(bench.reliance.runnable, seeded), bench.settings.effort["neighbours"])
+    return _all_tried(check, bench, tuple(runnable), usable.cause)
 
 
 def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:

@@ -5,6 +5,9 @@ number there. A value that depends on NaN must be NaN, and so must a gradient th
 that is the largest or a subnormal number itself must be that number. An operator with kinks chooses by comparisons,
 which are false for NaN: a number where NaN is expected is a milder failure there. At an infinity a value or a
 derivative must be its limit if the limit is certain. Everything else is left to the engine.
+
+The same search tries numbers far out, where a derivative must keep some of its digits, and vectors of NaN, whose
+entries must all have the same result.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from refgrad.facts import Entry, Error, Subject
-from refgrad.generation import Everywhere, Position
+from refgrad.generation import Position
 from refgrad.grading.judging.comparison import Expected, compare_array
 from refgrad.grading.judging.examination import confront, examine
 from refgrad.grading.judging.verdict import Finding, worst
@@ -154,14 +157,12 @@ class Dependence:
         A derivative that no formula gives, or that float64 does not hold, is NaN.
         """
         truth = self.certified(number, gradient)
-        plain, tail = (self._plain_slope(gradient, number, tails=tails) for tails in (False, True))
+        size, formulas = np.abs(truth.midpoint), (False, True) if self.row.tails else (False,)
+        slopes = [self._plain_slope(gradient, number, tails=tails) for tails in formulas]
         with np.errstate(all="ignore"):
-            certain = truth.radius <= PROBES["close"] * np.abs(truth.midpoint)
-            holds = certain & (np.abs(truth.midpoint) >= FLOAT64.smallest_normal) & np.isfinite(truth.midpoint)
-            usual, best = (
-                np.abs(each - truth.midpoint) <= PROBES["close"] * np.abs(truth.midpoint) for each in (plain, tail)
-            )
-        return np.where(holds & (usual | best), truth.midpoint, math.nan), usual
+            certain = (truth.radius <= PROBES["close"] * size) & (size >= FLOAT64.smallest_normal) & np.isfinite(size)
+            close = [np.abs(slope - truth.midpoint) <= PROBES["close"] * size for slope in slopes]
+        return np.where(certain & np.any(close, axis=0), truth.midpoint, math.nan), close[0]
 
     def _plain_slope(self, gradient: Gradient, number: float, *, tails: bool = False) -> Numbers:
         """Return the row's formula of the partial derivative at a number times the seed; NaN where not finite."""
@@ -262,11 +263,11 @@ def examine_limits(position: Position, number: float, engine: Engine) -> Finding
 
 
 def examine_tails(position: Position, number: float, engine: Engine) -> Finding:
-    """Return the worst finding of the derivatives by a number far out: whether all of their digits are lost."""
+    """Return the worst finding of the derivatives at a number far out: whether all of their digits are lost."""
     return _examined(position, number, engine, _by_tail)
 
 
-def examine_equal(position: Everywhere, number: float, engine: Engine) -> Finding:
+def examine_equal(position: Position, number: float, engine: Engine) -> Finding:
     """Return the worst finding of arrays made of equal numbers: whether their entries differ."""
     return _examined(position, number, engine, _equal)
 
@@ -382,7 +383,7 @@ def _by_tail(dependence: Dependence, number: float, read: Expectation, subject: 
 
     It is a convention if the usual formula, that of `partials`, loses the digits, too.
     """
-    if not isinstance(read, Gradient) or not dependence.row.elementwise or seen.array is None:
+    if not isinstance(read, Gradient) or seen.array is None:
         return Finding("passed")
     truth, usual = dependence.tails(read, number)
     if seen.array.shape != truth.shape:

@@ -33,7 +33,7 @@ def adopt_orphans() -> None:
     with suppress(Exception):
         import ctypes
 
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, True)  # noqa: FBT003 (its signature)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def started(marks: mmap, command: List[str]) -> int:

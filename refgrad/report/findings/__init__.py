@@ -65,12 +65,12 @@ class Script:
 
     @property
     def library(self) -> str:
-        """The library that the engine belongs to, as its package is named; the engine's name if that is not known."""
+        """Name of the package that has the engine, or the name of the engine if the package is not known."""
         return (self.adapter and self.adapter.distribution) or self.engine
 
     @property
     def forward_only(self) -> bool:
-        """True if the engine has no reverse mode: its numbers carry derivatives forward."""
+        """True if the engine has forward mode only."""
         return isinstance(self.adapter, FunctionalAdapter) and self.adapter.forward_only
 
     @property

@@ -81,7 +81,10 @@ def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause
 
 
 def distinct_causes(failed: Iterable[Sequence[Script]]) -> int:
-    """Return the number of causes of what each engine fails. The engines of one library share theirs."""
+    """Return the number of different causes of the findings on several engines.
+
+    Findings on engines of one library may have the same cause.
+    """
     by_library: dict[str, list[Script]] = {}
     for finding in chain.from_iterable(failed):
         by_library.setdefault(finding.library, []).append(finding)
@@ -157,7 +160,7 @@ def links(finding: Script) -> Iterator[Link]:
 
 
 def _shares_memory(verdict: Verdict) -> bool:
-    """Return True if the gradient of one leaf is wrong once more is added to the gradients of several."""
+    """Return True if a gradient is wrong after several backwards have added to the gradients of several leaves."""
     fact, steps = verdict.fact, steps_of(verdict)
     leaves = [step.name for step in steps if isinstance(step, Leaf) and step.requires_grad]
     backwards = [step for step in steps if isinstance(step, Backward)]
@@ -166,7 +169,7 @@ def _shares_memory(verdict: Verdict) -> bool:
 
 
 def _multiplies_infinity(finding: Script) -> bool:
-    """Return True if a derivative at infinity is NaN where that by another operand, which does not move, is added."""
+    """Return True if a derivative at infinity is NaN and the operator has another operand, whose tangent is 0."""
     fact, steps = finding.verdict.fact, steps_of(finding.verdict)
     operands = [set(step.arguments) for step in steps if isinstance(step, Apply)]
     nan = isinstance(fact, Entry) and fact.observed == "nan" != fact.lower
@@ -195,7 +198,7 @@ def _higher_derivative(steps: Sequence[object]) -> str:
 
 
 def _operator(verdict: Verdict) -> str:
-    """Return the operator that a finding is about: that of its check, the one that fails, or the only one."""
+    """Return the operator of the check; for graphs, that of the failing step, or the only operator of the scenario."""
     if verdict.operator or verdict.chapter != "graphs":
         return verdict.operator
     steps = steps_of(verdict)

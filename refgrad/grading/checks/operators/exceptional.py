@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -26,15 +26,15 @@ from refgrad.scenario import Scenario
 class PositionSearch:
     """Search among fixed scenarios that each have one exceptional number.
 
-    ``examine`` returns the finding of a number at a position. The check is about those of the ``numbers`` of a position
-    that it ``asks`` for, and ``shows`` are the outcomes that decide the verdict, with their smallest scenarios.
+    ``examine`` returns the finding of a number at a position, and ``numbers`` those that are tried at a position.
+    ``relocate`` returns the position to try instead of one of the operator's. A finding with one of the outcomes in
+    ``shows`` decides the verdict and is shown by its smallest scenario.
     """
 
     check: FamilyCheck
     bench: Bench
     examine: Callable[[Position, float], Finding]
-    asks: Callable[[float], bool] = lambda _: True
-    numbers: Callable[[Position], Sequence[float]] = numbers_at
+    numbers: Callable[[Position], Iterable[float]] = numbers_at
     shows: frozenset[Outcome] = FAILURES
     relocate: Callable[[Position], Position] = lambda position: position
 
@@ -74,9 +74,7 @@ class PositionSearch:
                 right[position.base] = not self._fails(position.base, bench.examine(position.base, self.check))
             if right[position.base] and bench.reliance.runnable(position.base):
                 numbers = [
-                    number
-                    for number in self.numbers(position)
-                    if self.asks(number) and (holds_all or number == 0 or not math.isfinite(number))
+                    number for number in self.numbers(position) if holds_all or number == 0 or not math.isfinite(number)
                 ]
                 bench.prepare([position.holding(number) for number in numbers], self.check)
                 yield from ((position, number) for number in numbers)
@@ -103,7 +101,6 @@ class PositionSearch:
 DECIDED: Final[tuple[Outcome, ...]] = ("passed", "convention", "unsupported")
 """Outcomes of a search without failures, the first that was observed."""
 
-
 FAR_OUT: Final = tuple(sign * number for number in TRIED["far_out"] for sign in (1.0, -1.0))
 """Numbers that are neither ordinary nor exceptional."""
 
@@ -121,20 +118,21 @@ def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
     if verdict.failed or not operator_table()[check.operator_name].elementwise:
         return verdict
     examine = partial(examine_equal, engine=bench.engine)
-    equal = PositionSearch(check, bench, examine, math.isnan, relocate=everywhere).run()
+    equal = PositionSearch(check, bench, examine, lambda _: [math.nan], relocate=everywhere).run()
     return equal if equal.failed else replace(verdict, examples=verdict.examples + equal.examples)
 
 
 def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
     """Judge the values and derivatives that have a limit at infinity."""
-    return PositionSearch(check, bench, partial(examine_limits, engine=bench.engine), math.isinf).run()
+    examine = partial(examine_limits, engine=bench.engine)
+    return PositionSearch(check, bench, examine, lambda position: filter(math.isinf, numbers_at(position))).run()
 
 
 def _far_out(check: FamilyCheck, bench: Bench) -> Verdict:
     """Judge the derivatives at numbers far out, where they are small or large."""
     tried, examine = FAR_OUT[: bench.settings.effort["far_out"]], partial(examine_tails, engine=bench.engine)
-    search = PositionSearch(check, bench, examine, numbers=lambda position: tried if position.matters else ())
-    return replace(search, shows=FAILURES | {"convention"}).run()
+    shows: frozenset[Outcome] = FAILURES | {"convention"}
+    return PositionSearch(check, bench, examine, lambda each: tried if each.matters else (), shows).run()
 
 
 EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, own_value, draws=False)
@@ -146,7 +144,5 @@ TAILS: Final = after_own_value(
     _far_out,
     own_value,
     draws=False,
-    is_about=lambda operator: (
-        operator.elementwise and not all(map(operator.vanishes, operator.differentiable_arguments))
-    ),
+    is_about=lambda operator: not all(map(operator.vanishes, operator.partials)),
 )
