@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from refgrad.facts import Died, Entry, Evidence, Fact, Lacks, Tally
 from refgrad.generation import Counterexample, find_counterexample, shrink
 from refgrad.generation.search import batches
-from refgrad.grading.checks.isolation import rare_ingredients
+from refgrad.grading.checks.isolation import REDUCTIONS, ROLES, rare_ingredients
 from refgrad.grading.judging.verdict import OUTCOMES, Finding, Outcome, Verdict
 from refgrad.grading.settings import NUMBERS
 from refgrad.scenario import Scenario
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from refgrad.grading.checks.check import FamilyCheck
 
 SEARCH: Final = NUMBERS["search"]
+
+JOINING: Final = frozenset({*ROLES["sum"], *ROLES["product"], *REDUCTIONS})
+"""Operators that join the parts of a graph, whichever operator in it is wrong."""
 
 Make: TypeAlias = Callable[[int], Scenario]
 """Function that draws a scenario from a seed."""
@@ -192,16 +195,20 @@ class CheckSearch:
         """Return a fault, and one of another kind if the rest or drawn scenarios show one, the worst first.
 
         A fault is of another kind if it has another outcome, if it lacks the rare ingredients of the first, or if its
-        inaccuracy is many times that of the first.
+        inaccuracy is many times that of the first. In graphs most operators are rare ingredients.
         """
         first = self.demonstrated(first_failing, self.fails)
-        rare = rare_ingredients(first_failing.scenario) & rare_ingredients(first_failing.shrunk)
+        small = first_failing.shrunk
+        rare = rare_ingredients(first_failing.scenario) & rare_ingredients(small)
+        rare |= frozenset() if self.check.operator_name else small.operators - JOINING
 
         def fails_otherwise(scenario: Scenario) -> bool:
             if not self.fails(scenario):
                 return False
             finding = self.failed[scenario]
-            if finding.outcome != first.finding.outcome or bool(rare and not rare & rare_ingredients(scenario)):
+            if finding.outcome != first.finding.outcome or (
+                rare and rare.isdisjoint(rare_ingredients(scenario) | scenario.operators)
+            ):
                 return True
             return finding.outcome == "inaccurate" and budgets(finding) > SEARCH["many"] * budgets(first.finding)
 

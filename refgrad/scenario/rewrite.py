@@ -159,9 +159,9 @@ def in_modes(scenario: Scenario, forward: Iterable[bool]) -> Scenario:
     return Scenario(tuple(steps))
 
 
-def at_first_order(scenario: Scenario) -> Scenario:
-    """Return the scenario up to its first recorded gradient, with a backward and reads of gradients instead."""
-    number, grad = next((n, step) for n, step in enumerate(scenario.steps) if isinstance(step, Grad))
+def at_lower_order(scenario: Scenario) -> Scenario:
+    """Return the scenario up to its last recorded gradient, with a backward and reads of gradients instead."""
+    number, grad = next((n, step) for n, step in reversed([*enumerate(scenario.steps)]) if isinstance(step, Grad))
     read = (Read("grad", leaf.name) for leaf in scenario.leaves if leaf.requires_grad)
     return Scenario((*scenario.steps[:number], Backward(grad.output, grad.seed), *read))
 

@@ -17,6 +17,7 @@ from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
+from refgrad.scenario import parse
 from tests.effort import sampled
 from tests.faulty_engines.remembering import remembered_scenarios
 from tests.grading.broken import bench, engine, verdict
@@ -57,8 +58,8 @@ def doubled(function, primals, tangents):
 def moved(function, primals, tangents):  # zeros are taken for ones
     return jvp(function, primals, [x if np.any(numbers(x)) else torch.ones_like(x) for x in tangents])
 
-def behind_others(x, dtype):  # wrong where its operand was computed, in some dtype
-    y = torch.sin(x)
+def behind_others(x, dtype, function=torch.sin):  # wrong where its operand was computed, in some dtype
+    y = function(x)
     return y if x.is_leaf or numbers(x).dtype.name != dtype else y + 0.5 * (x - x.detach())
 
 def behind_others_twice(x):
@@ -69,6 +70,9 @@ def cut(x):  # a tail of the slope is lost
     if y.requires_grad:
         y.register_hook(lambda gradient: gradient * torch.tensor((numbers(x) < 37).astype(numbers(x).dtype)))
     return torch.log_sigmoid(y)
+
+def partly(x, y):  # the slope is wrong where an operand is far below zero
+    return y + 0.25 * torch.tensor((numbers(x) < -2.0).astype(numbers(x).dtype)) * (x - x.detach())
 
 def silent(x, function):
     return x.register_hook(lambda gradient: None)
@@ -125,6 +129,9 @@ BROKEN = (
     Broken("claims/hooks", changes={"hook": "silent({x}, {function})"}),
 )
 
+HELD_BACK = {"second_order", "third_order", "contracts", "forward_mode", "exceptional"}
+"""Families of one operator that its own failures held back."""
+
 ENOUGH = FEW.union(*(broken.operators for broken in BROKEN))
 
 each = pytest.mark.parametrize("broken", sampled(BROKEN, 2), ids=[broken.check for broken in BROKEN])
@@ -146,6 +153,28 @@ def test_a_family_fails_an_engine_that_is_broken_in_what_it_is_about(broken: Bro
 @each
 def test_a_family_passes_the_engine_as_it_is(broken: Broken, sound: Bench) -> None:
     assert verdict(sound, broken.check).verdict in {"passed", "convention"}
+
+
+BESIDE_ANOTHER = [each for each in BROKEN if each.family in HELD_BACK]
+
+
+@pytest.mark.parametrize("broken", sampled(BESIDE_ANOTHER, 2), ids=[broken.check for broken in BESIDE_ANOTHER])
+@pytest.mark.usefixtures("sound")
+def test_a_known_failure_of_an_operator_hides_no_other(broken: Broken) -> None:
+    name = broken.check.partition("/")[2]
+    right = f"torch.{name}({{x}})"
+    both = replace(broken, operators={name: f"partly({{x}}, {broken.operators.get(name, right)})"}).bench()
+    assert verdict(both, broken.check).failed
+    assert verdict(both, f"operators/{name}").failed
+    alone = verdict(Broken(broken.check, {name: f"partly({{x}}, {right})"}).bench(), broken.check)
+    assert (alone.failed, alone.cause) == (False, f"operators/{name}")
+
+
+def test_a_graph_is_found_that_fails_without_the_operator_that_failed_first() -> None:
+    behind = {"sin": after("float64")["sin"], "exp": "behind_others({x}, 'float64', torch.exp)"}
+    found = verdict(Broken("graphs/several_backwards", behind).bench(), "graphs/several_backwards")
+    first, second = (parse(text) for text in (found.scenario, *(each.scenario for each in found.further)))
+    assert {frozenset(behind) & each.operators for each in (first, second)} == {frozenset({name}) for name in behind}
 
 
 OF_BFLOAT16 = """

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, parse
 from refgrad.scenario.rewrite import (
-    at_first_order,
+    at_lower_order,
     descendants,
     mapped,
     needed,
@@ -192,10 +192,13 @@ def test_seeds_and_tangents_fit_what_they_start_from() -> None:
     assert Scenario(pushed) == parse(f"{text}j = jvp y x float16[2] {{3 4}}")
 
 
-def test_at_first_order_the_first_gradient_is_read_and_nothing_comes_after_it() -> None:
+def test_at_lower_order_the_last_recorded_gradient_is_read_and_nothing_comes_after_it() -> None:
     text = "x = leaf float64[1] {1} requires_grad\nc = leaf float64[1] {2}\ny = multiply x c\n"
-    twice = f"{text}h = grad y x seed float64[1] {{3}} forward\nz = exp h\ng = grad z x\nbackward g\nread value h"
-    assert at_first_order(parse(twice)) == parse(f"{text}backward y seed float64[1] {{3}}\nread grad x")
+    once = f"{text}h = grad y x seed float64[1] {{3}} forward\nz = exp h\n"
+    lower = parse(f"{once}backward z\nread grad x")
+    assert at_lower_order(parse(f"{once}g = grad z x\nbackward g\nread value h")) == lower
+    assert at_lower_order(Scenario(parse(once).steps)) == parse(f"{text}backward y seed float64[1] {{3}}\nread grad x")
+
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ def is_known_inaccuracy(scenario: Scenario, finding: Finding, verdicts: Iterable
     """Return True if an inaccurate result uses an operator whose own check has found it inaccurate."""
     if finding.outcome != "inaccurate":
         return False
-    return any(v.verdict == "inaccurate" and v.operator in scenario.operators for v in verdicts)
+    inaccurate = (v.operator for v in verdicts if "inaccurate" in {v.verdict, *(case.verdict for case in v.further)})
+    return not scenario.operators.isdisjoint(inaccurate)
 
 
 def views_are_right(scenario: Scenario, operator: str, check: str, reliance: Reliance) -> bool:

@@ -19,12 +19,12 @@ from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT
 from refgrad.grading.checks.operators.blame import SEEING, avoids_empty, has_empty, is_broken, is_known_inaccuracy
 from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, verdict_on, with_right_views
 from refgrad.grading.judging.examination import examine, refuses
-from refgrad.grading.judging.verdict import Finding, Verdict
+from refgrad.grading.judging.verdict import Finding, Outcome, Verdict
 from refgrad.grading.reliance import SEEDS_STAY
 from refgrad.operators import Operator
 from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
-from refgrad.scenario.rewrite import at_first_order, in_modes, without_tangents
+from refgrad.scenario.rewrite import at_lower_order, in_modes, without_tangents
 
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
@@ -34,6 +34,9 @@ FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 
 REPEATED: Final = ("accumulation/", "retain_graph/")
 """Prefixes of the behaviours without which a second backward is wrong whatever the operator's rule does."""
+
+ENDINGS: Final[frozenset[Outcome]] = frozenset({"crashed", "hung"})
+"""Outcomes of scenarios that cost a process."""
 
 APART: Final = "contracts/gradients_of_leaves_are_apart"
 """Id of the behaviour that fails if gradients share memory whatever the operator is."""
@@ -57,7 +60,7 @@ def is_sound_forward(bench: Bench, operator: str) -> bool:
     return sound(bench, operator) and bench.grade(FORWARD_MODE.check(operator)).verdict == "passed"
 
 
-def own_value(check: FamilyCheck, bench: Bench) -> str:
+def _own_value(check: FamilyCheck, bench: Bench) -> str:
     """Return the id of the check of the operator's value and gradient if it fails, or an empty string."""
     verdict = verdict_on(bench, check.operator_name)
     return verdict.id if is_broken(verdict) else ""
@@ -84,8 +87,19 @@ def _with_helpers(check: FamilyCheck, scenario: Scenario, bench: Bench) -> Scena
 
 
 def is_new(check: FamilyCheck, scenario: Scenario, _: Finding, bench: Bench) -> bool:
-    """Return True if the operator's own check does not already report the failure."""
-    return not (has_empty(scenario) and avoids_empty(verdict_on(bench, check.operator_name)))
+    """Return True if the failure is not that of the operator's value and gradient.
+
+    If the latter fail on some arrays that are not empty, they must be right on the operands of the scenario.
+    """
+    own = verdict_on(bench, check.operator_name)
+    if not is_broken(own):
+        return not (has_empty(scenario) and avoids_empty(own))
+    return is_right_before(scenario, bench) and not bench.reliance.wrong_in_isolation(scenario, [check.operator_name])
+
+
+def is_right_before(scenario: Scenario, bench: Bench) -> bool:
+    """Return True if nothing fails without the last of the recorded gradients, or if there is none."""
+    return not scenario.gradients or not examine(at_lower_order(scenario), bench.engine).failed
 
 
 def _by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
@@ -96,7 +110,28 @@ def _by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: 
 def after_own_value(name: str, judge: Callable[[FamilyCheck, Bench], Verdict], *needs: Need, **fields: Any) -> Family:
     """Return a family that does not repeat failures of the operator's value and gradient."""
     functions = {"reports": is_new, "met": _with_helpers, "explains": _by_inaccuracy, **fields}
-    return Family(name, judge, needs, **functions)
+    return Family(name, partial(_past_own_value, judge=judge), (_ending, *needs), **functions)
+
+
+def _ending(check: FamilyCheck, bench: Bench) -> str:
+    """Return the id of the check of the operator's value and gradient if these end processes, or an empty string."""
+    verdict = verdict_on(bench, check.operator_name)
+    return verdict.id if verdict.verdict in ENDINGS and is_broken(verdict) else ""
+
+
+def _past_own_value(check: FamilyCheck, bench: Bench, judge: Callable[[FamilyCheck, Bench], Verdict]) -> Verdict:
+    return beside(check, bench, judge(check, bench), verdict_on(bench, check.operator_name))
+
+
+def beside(check: FamilyCheck, bench: Bench, verdict: Verdict, *others: Verdict) -> Verdict:
+    """Return the verdict of a check whose scenarios leave out what other verdicts report, with the first as its cause.
+
+    If too little is left to decide anything, the check is blocked.
+    """
+    cause = next((each.id for each in others if is_broken(each)), "")
+    if cause and verdict.verdict == "inconclusive":
+        return bench.blocked(check, cause)
+    return replace(verdict, cause=verdict.cause or cause)
 
 
 def _tried(  # noqa: PLR0913 (the family chooses each of them, by name)
@@ -150,7 +185,7 @@ def _at_edges(check: FamilyCheck, bench: Bench) -> Verdict:
     return _tried(check, bench, generation.edge_scenario, edges=1.0, scalars=False)
 
 
-EDGES: Final = after_own_value("edges", _at_edges, own_value, is_about=lambda operator: bool(operator.edges))
+EDGES: Final = after_own_value("edges", _at_edges, _own_value, is_about=lambda operator: bool(operator.edges))
 
 
 def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:
@@ -188,7 +223,7 @@ def has_derivatives(operator: Operator) -> bool:
 
 
 SECOND_ORDER: Final = after_own_value(
-    "second_order", _differentiated_twice, own_value, *FOUNDATIONS, reports=_of_second_order, is_about=has_derivatives
+    "second_order", _differentiated_twice, *FOUNDATIONS, reports=_of_second_order, is_about=has_derivatives
 )
 
 
@@ -202,21 +237,24 @@ def _undecided(check: FamilyCheck, bench: Bench, *foundations: Verdict) -> Verdi
 
 
 def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Differentiate three times, if second derivatives are right."""
+    """Differentiate three times, where second derivatives are right."""
     second = bench.grade(SECOND_ORDER.check(check.operator_name))
     if undecided := _undecided(check, bench, second):
         return undecided
-    if second.failed and second.verdict != "inaccurate":
+    if second.verdict in ENDINGS:
         return bench.blocked(check, second.id)
     if not is_sound_twice(bench, WEIGHT):
         return bench.blocked(check, SECOND_ORDER.check(WEIGHT).id)
     make = partial(generation.third_order_scenario, weighted_gradient=TRIED["weighted_gradient"])
-    return _tried(check, bench, make, fixed=(generation.third_order_cases,), helpers=(WEIGHT,))
+    verdict = _tried(check, bench, make, fixed=(generation.third_order_cases,), helpers=(WEIGHT,))
+    return beside(check, bench, verdict, second)
 
 
 def _of_third_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
-    """Return True if a gradient of a gradient is recorded and the operator's own check does not explain the failure."""
-    return len(scenario.gradients) >= 2 and is_new(check, scenario, finding, bench)  # noqa: PLR2004
+    """Return True if a gradient of a gradient is recorded and no check at a lower order explains the failure."""
+    if len(scenario.gradients) < 2 or not is_new(check, scenario, finding, bench):  # noqa: PLR2004
+        return False
+    return not is_broken(bench.grade(SECOND_ORDER.check(check.operator_name))) or is_right_before(scenario, bench)
 
 
 THIRD_ORDER: Final = after_own_value(
@@ -249,7 +287,7 @@ def _without_watching(verdict: Verdict) -> Verdict:
 
 
 CONTRACTS: Final = after_own_value(
-    "contracts", _repeated_backward, own_value, _weight, *FOUNDATIONS, *REPEATED, _gradients_are_apart
+    "contracts", _repeated_backward, _weight, *FOUNDATIONS, *REPEATED, _gradients_are_apart
 )
 
 
@@ -268,9 +306,7 @@ def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
     return _tried(check, bench, generation.forward_scenario, fixed=(generation.forward_cases,))
 
 
-FORWARD_MODE: Final = after_own_value(
-    "forward_mode", _pushed_forward, own_value, *FOUNDATIONS, reports=_of_forward_mode
-)
+FORWARD_MODE: Final = after_own_value("forward_mode", _pushed_forward, *FOUNDATIONS, reports=_of_forward_mode)
 
 
 def _of_mixed_modes(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
@@ -278,7 +314,7 @@ def _of_mixed_modes(check: FamilyCheck, scenario: Scenario, finding: Finding, be
     in_reverse = in_modes(scenario, [False])
     if scenario == in_reverse or not scenario.gradients or not is_new(check, scenario, finding, bench):
         return False
-    once = in_modes(at_first_order(scenario), [True])
+    once = in_modes(at_lower_order(scenario), [True])
     return not any(examine(each, bench.engine).failed for each in (in_reverse, once))
 
 
@@ -304,16 +340,12 @@ def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
     products = check.operator_name == WEIGHT or not bench.grade(MIXED_MODES.check(WEIGHT)).failed
     fixed, weighted = (generation.mixed_modes_cases,), _weighted(check, bench) if products else False
     verdict = _tried(check, bench, generation.mixed_modes_scenario, fixed=fixed, weighted=weighted)
-    cause = next((each.id for each in modes if is_broken(each)), "")
-    if cause and verdict.verdict == "inconclusive":
-        return bench.blocked(check, cause)
-    return replace(verdict, cause=verdict.cause or cause)
+    return beside(check, bench, verdict, *modes)
 
 
 MIXED_MODES: Final = after_own_value(
     "mixed_modes",
     _in_mixed_modes,
-    own_value,
     *FOUNDATIONS,
     reports=_of_mixed_modes,
     explains=_by_inaccurate_mode,
@@ -368,4 +400,4 @@ def _of_the_dtype(check: FamilyCheck, scenario: Scenario, finding: Finding, benc
     return is_new(check, scenario, finding, bench) and is_about_dtype(scenario, finding, bench.engine)
 
 
-HALF_PRECISION: Final = after_own_value("half_precision", _in_each_dtype, own_value, KEPT_DTYPES, reports=_of_the_dtype)
+HALF_PRECISION: Final = after_own_value("half_precision", _in_each_dtype, KEPT_DTYPES, reports=_of_the_dtype)

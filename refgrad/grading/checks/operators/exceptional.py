@@ -13,7 +13,7 @@ from refgrad.facts import Tally
 from refgrad.generation import Position, everywhere, exceptional_positions, numbers_at, shrink
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
-from refgrad.grading.checks.operators.derivatives import after_own_value, own_value
+from refgrad.grading.checks.operators.derivatives import after_own_value
 from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.judging.exceptional import examine_equal, examine_exceptional, examine_limits, examine_tails
 from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome, Verdict
@@ -42,9 +42,9 @@ class PositionSearch:
         """Try each number at each position, if the engine is right with ordinary numbers there."""
         outcomes: Counter[Outcome] = Counter()
         demonstrations: dict[tuple[Outcome, bool, bool], Demonstration] = {}
-        for position, number in self._tried():
+        for position, number in self._tried(outcomes):
             finding = self.examine(position, number)
-            explained = finding.failed and not self._fails(position.holding(number), finding)
+            explained = finding.failed and not self._is_new(position.holding(number), number, finding)
             outcomes["passed" if explained else finding.outcome] += 1
             kind = finding.outcome, finding.is_mild, math.isfinite(number)
             if finding.outcome in self.shows and not explained and kind not in demonstrations:
@@ -55,6 +55,11 @@ class PositionSearch:
         outcome: Outcome = next((each for each in DECIDED if outcomes[each]), "inconclusive")
         return self.bench.verdict(self.check, outcome, Tally.of(outcomes), examples=outcomes.total())
 
+    def _is_new(self, scenario: Scenario, number: float, finding: Finding) -> bool:
+        """Return True if no known inaccuracy explains a failure, nor a failure at zero, which other checks draw."""
+        is_drawn = number == 0 and not self.check.reports(scenario, finding, self.bench)
+        return self._fails(scenario, finding) and not is_drawn
+
     def _fails(self, scenario: Scenario, finding: Finding) -> bool:
         """Return True if a scenario fails and no known inaccuracy explains it."""
         return finding.failed and not self.check.explains(scenario, finding, self.bench)
@@ -63,15 +68,20 @@ class PositionSearch:
         examine = partial(self.examine, position, number)
         return run_again(position.holding(number), examine(), self.bench, lambda: examine().outcome in self.shows)
 
-    def _tried(self) -> Iterator[tuple[Position, float]]:
-        """Yield positions and numbers. All scenarios of a position are run in one batch."""
+    def _tried(self, outcomes: Counter[Outcome]) -> Iterator[tuple[Position, float]]:
+        """Yield positions and numbers, and count the positions that the engine does not support in ``outcomes``.
+
+        All scenarios of a position are run in one batch.
+        """
         right: dict[Scenario, bool] = {}
         bench, most = self.bench, self.bench.settings.effort["exceptional"]
         holds_all = "float64" in bench.engine.adapter.dtypes  # the extreme numbers are those of float64
         for each in exceptional_positions(self.check.operator_name, bench.profile(seeds=True), most):
             position = self.relocate(replace(each, base=bench.reliance.isolated(each.base)))
             if position.base not in right:
-                right[position.base] = not self._fails(position.base, bench.examine(position.base, self.check))
+                finding = bench.examine(position.base, self.check)
+                outcomes.update(["unsupported"] if finding.outcome == "unsupported" else [])
+                right[position.base] = finding.outcome != "unsupported" and not self._fails(position.base, finding)
             if right[position.base] and bench.reliance.runnable(position.base):
                 numbers = [
                     number for number in self.numbers(position) if holds_all or number == 0 or not math.isfinite(number)
@@ -135,14 +145,13 @@ def _far_out(check: FamilyCheck, bench: Bench) -> Verdict:
     return PositionSearch(check, bench, examine, lambda each: tried if each.matters else (), shows).run()
 
 
-EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, own_value, draws=False)
+EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, draws=False)
 INFINITIES: Final = after_own_value(
-    "infinities", _at_infinities, own_value, draws=False, is_about=lambda operator: operator.composite is None
+    "infinities", _at_infinities, draws=False, is_about=lambda operator: operator.composite is None
 )
 TAILS: Final = after_own_value(
     "tails",
     _far_out,
-    own_value,
     draws=False,
     is_about=lambda operator: not all(map(operator.vanishes, operator.partials)),
 )
