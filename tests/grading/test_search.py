@@ -18,6 +18,7 @@ from refgrad.native.engine import Engine
 from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
 from tests.grading.broken import CHECKS, bench, engine, verdict
+from tests.grading.sparing import TrustingBench
 
 SCENARIO = parse("x = leaf float64[] {0x1p+0} requires_grad\na = exp x\nbackward a\n")
 
@@ -243,3 +244,18 @@ def test_only_what_an_engine_refuses_without_saying_so_is_counted(finding: Findi
     search = CheckSearch(stub, check, lambda _: SCENARIO, 0)
     assert not search.fails(SCENARIO)
     assert search.refused == refused
+
+
+BEHIND_OTHERS = """
+def behind_others(x, function):  # wrong where its operand was computed
+    return function(x) if x.is_leaf else function(x) + 0.5 * (x - x.detach())
+"""
+
+
+def test_a_graph_is_found_that_fails_without_the_operator_that_failed_first() -> None:
+    operators = {name: f"behind_others({{x}}, torch.{name})" for name in ("sin", "exp")}
+    broken = engine(BEHIND_OTHERS, only={"add", "multiply", "relu6", "sum", *operators}, operators=operators)
+    trusting = TrustingBench(broken, Settings("smoke"))
+    found = verdict(trusting, "graphs/several_backwards")
+    failed = (parse(text).operators for text in (found.scenario, *(each.scenario for each in found.further)))
+    assert sorted("".join(operators.keys() & each) for each in failed) == sorted(operators)

@@ -120,10 +120,10 @@ def _ending(check: FamilyCheck, bench: Bench) -> str:
 
 
 def _past_own_value(check: FamilyCheck, bench: Bench, judge: Callable[[FamilyCheck, Bench], Verdict]) -> Verdict:
-    return beside(check, bench, judge(check, bench), verdict_on(bench, check.operator_name))
+    return with_cause(check, bench, judge(check, bench), verdict_on(bench, check.operator_name))
 
 
-def beside(check: FamilyCheck, bench: Bench, verdict: Verdict, *others: Verdict) -> Verdict:
+def with_cause(check: FamilyCheck, bench: Bench, verdict: Verdict, *others: Verdict) -> Verdict:
     """Return the verdict of a check whose scenarios leave out what other verdicts report, with the first as its cause.
 
     If too little is left to decide anything, the check is blocked.
@@ -247,7 +247,7 @@ def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
         return bench.blocked(check, SECOND_ORDER.check(WEIGHT).id)
     make = partial(generation.third_order_scenario, weighted_gradient=TRIED["weighted_gradient"])
     verdict = _tried(check, bench, make, fixed=(generation.third_order_cases,), helpers=(WEIGHT,))
-    return beside(check, bench, verdict, second)
+    return with_cause(check, bench, verdict, second)
 
 
 def _of_third_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
@@ -340,7 +340,7 @@ def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
     products = check.operator_name == WEIGHT or not bench.grade(MIXED_MODES.check(WEIGHT)).failed
     fixed, weighted = (generation.mixed_modes_cases,), _weighted(check, bench) if products else False
     verdict = _tried(check, bench, generation.mixed_modes_scenario, fixed=fixed, weighted=weighted)
-    return beside(check, bench, verdict, *modes)
+    return with_cause(check, bench, verdict, *modes)
 
 
 MIXED_MODES: Final = after_own_value(
