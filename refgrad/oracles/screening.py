@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -142,9 +143,13 @@ def _choose(condition: Any, then: Any, otherwise: Any) -> tuple[Any, ...]:
     return tuple(np.where(condition, a, b) for a, b in zip(taken(then), taken(otherwise), strict=True))
 
 
+DIFFERENTIABLE: Final[Mapping[str, Any]] = MappingProxyType({**NUMPY_FUNCTIONS, "choose": _choose})
+"""The number system of numpy arrays for derivatives of formulas."""
+
+
 @cache
 def _derivative(operator: Operator) -> Any:
-    return row_derivative(operator, {**NUMPY_FUNCTIONS, "choose": _choose})
+    return row_derivative(operator, DIFFERENTIABLE)
 
 
 class Evaluable(Protocol):

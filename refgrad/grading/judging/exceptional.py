@@ -34,11 +34,13 @@ from refgrad.native.adapter import AnyAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Array, Observation
 from refgrad.operators import Operator, operator_table
+from refgrad.operators.differentiation import differentiate
 from refgrad.oracles import CertifiedOracle
 from refgrad.oracles.certified.certified import Certified
 from refgrad.oracles.certified.ranged import plain_ball
 from refgrad.oracles.judgement import inaccurate_below, negligible_below
-from refgrad.scenario import Apply, Backward, Leaf
+from refgrad.oracles.screening import DIFFERENTIABLE
+from refgrad.scenario import Apply, Backward, Grad, Leaf
 from refgrad.scenario.formats import FLOAT64
 
 Mask = npt.NDArray[np.bool_]
@@ -165,18 +167,21 @@ class Dependence:
         return np.where(certain & np.any(close, axis=0), truth.midpoint, math.nan), close[0]
 
     def _plain_slope(self, gradient: Gradient, number: float, *, tails: bool = False) -> Numbers:
-        """Return the row's formula of the partial derivative at a number times the seed; NaN where not finite."""
+        """Return the row's formula of the derivative at a number times the seeds; NaN where not finite."""
         values = evaluate(self.position.holding(number), Float64())
         out, shape = values[self._step.name], values[gradient.leaf].shape
-        backward = [step for step in self.position.base.steps if isinstance(step, Backward)]
+        starts = [step for step in self.position.base.steps if isinstance(step, Backward | Grad)]
         argument = self.row.argument_names[self._step.arguments.index(gradient.leaf)]
         plain = {shape, *(values[name].shape for name in self._step.arguments)} == {out.shape}
-        if not plain or len(backward) != 1 or backward[0].output != self._step.name or backward[0].seed is None:
+        chain = [self._step.name, *(step.name for step in starts if isinstance(step, Grad))]
+        if not plain or chain != [step.output for step in starts]:
             return np.full(shape, math.nan)
+        seeds = [step.seed.to_numpy() for step in starts if step.seed is not None]
         operands = [values[name] for name in self._step.arguments]
+        slope = _slope(self.row, argument, len(starts), tails)
         with np.errstate(all="ignore"):
-            slope = _slope(self.row, argument, tails)(*operands, out, **self.row.bind(keywords(self._step)))
-            product = np.broadcast_to(slope * backward[0].seed.to_numpy(), shape)
+            product = math.prod(seeds, start=slope(*operands, out, **self.row.bind(keywords(self._step))))
+        product = np.broadcast_to(product if len(seeds) == len(starts) else math.nan, shape)
         return np.where(np.isfinite(product) & ~np.isnan(out), product, math.nan)
 
     def _is_same_entry(self, read: Expectation) -> Mask:
@@ -195,10 +200,24 @@ def _oracle(position: Position, number: float, dtype: str) -> CertifiedOracle:
 
 
 @cache
-def _slope(row: Operator, argument: str, tails: bool) -> Callable[..., Any]:  # noqa: FBT001 (a key of the cache)
+def _slope(row: Operator, argument: str, order: int, tails: bool) -> Callable[..., Any]:  # noqa: FBT001 (a key)
+    """Return the function of operands, output and attributes that gives a derivative of the first or second order.
+
+    That of the second order is the formula in ``tails`` of the argument, given twice, or else the derivative of the
+    first, of an operator with one operand.
+    """
     parameters = (*row.argument_names, "out", *row.attribute_names)
     formulas = {**row.partials, **row.tails} if tails else row.partials
-    return formulas[argument].function(parameters, NUMPY_FUNCTIONS)
+    formula = formulas.get(" ".join([argument] * order))
+    if formula is not None:
+        return formula.function(parameters, NUMPY_FUNCTIONS)
+    both = differentiate(formulas[argument], (argument, "out"), row.attribute_names, DIFFERENTIABLE)
+
+    def again(*operands: Any, **attributes: Any) -> Any:
+        slope, by_operand, by_out = both(*operands, **attributes)
+        return by_operand + by_out * slope
+
+    return again
 
 
 def _finite(certified: Certified) -> Mask:

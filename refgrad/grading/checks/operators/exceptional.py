@@ -10,15 +10,16 @@ from functools import partial
 from typing import Final
 
 from refgrad.facts import Tally
-from refgrad.generation import Position, everywhere, exceptional_positions, numbers_at, shrink
+from refgrad.generation import Position, differentiated_twice, everywhere, exceptional_positions, numbers_at, shrink
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.operators.derivatives import after_own_value
 from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.judging.exceptional import examine_equal, examine_exceptional, examine_limits, examine_tails
-from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome, Verdict
+from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome, Verdict, merged
 from refgrad.grading.search import Demonstration, run_again
 from refgrad.operators import operator_table
+from refgrad.operators.differentiation import bending
 from refgrad.scenario import Scenario
 
 
@@ -111,8 +112,10 @@ class PositionSearch:
 DECIDED: Final[tuple[Outcome, ...]] = ("passed", "convention", "unsupported")
 """Outcomes of a search without failures, the first that was observed."""
 
-FAR_OUT: Final = tuple(sign * number for number in TRIED["far_out"] for sign in (1.0, -1.0))
-"""Numbers that are neither ordinary nor exceptional."""
+FAR_OUT, FURTHER_OUT = (
+    tuple(sign * number for number in TRIED[name] for sign in (1.0, -1.0)) for name in ("far_out", "further_out")
+)
+"""Numbers that are neither ordinary nor exceptional. The square of some that are further out is no longer a number."""
 
 
 def _applied(scenario: Scenario) -> list[tuple[str, int]]:
@@ -139,10 +142,22 @@ def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
 
 
 def _far_out(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Judge the derivatives at numbers far out, where they are small or large."""
-    tried, examine = FAR_OUT[: bench.settings.effort["far_out"]], partial(examine_tails, engine=bench.engine)
+    """Judge the derivatives at numbers far out, where they are small or large.
+
+    Those of the second order are judged for operators of one operand, at numbers whose powers are numbers, too.
+    """
+    most, examine = bench.settings.effort["far_out"], partial(examine_tails, engine=bench.engine)
     shows: frozenset[Outcome] = FAILURES | {"convention"}
-    return PositionSearch(check, bench, examine, lambda each: tried if each.matters else (), shows).run()
+
+    def tried(*numbers: float) -> Callable[[Position], Iterable[float]]:
+        return lambda position: numbers[:most] if position.matters else ()
+
+    once = PositionSearch(check, bench, examine, tried(*FAR_OUT, *FURTHER_OUT), shows).run()
+    row = check.operator
+    if len(row.arguments) > 1 or not any(bending(row, name) for name in row.argument_names):
+        return once
+    twice = PositionSearch(check, bench, examine, tried(*FAR_OUT), shows, differentiated_twice).run()
+    return merged(once, twice) if twice.verdict in shows else once
 
 
 EXCEPTIONAL: Final = after_own_value("exceptional", _at_every_number, draws=False)
