@@ -80,10 +80,11 @@ class PositionSearch:
         for each in exceptional_positions(self.check.operator_name, bench.profile(seeds=True), most):
             position = self.relocate(replace(each, base=bench.reliance.isolated(each.base)))
             if position.base not in right:
-                finding = bench.examine(position.base, self.check)
+                runs = bench.reliance.runnable(position.base)
+                finding = bench.examine(position.base, self.check) if runs else Finding("unsupported")
                 outcomes.update(["unsupported"] if finding.outcome == "unsupported" else [])
                 right[position.base] = finding.outcome != "unsupported" and not self._fails(position.base, finding)
-            if right[position.base] and bench.reliance.runnable(position.base):
+            if right[position.base]:
                 numbers = [
                     number for number in self.numbers(position) if holds_all or number == 0 or not math.isfinite(number)
                 ]

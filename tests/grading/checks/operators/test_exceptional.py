@@ -319,6 +319,12 @@ def test_what_the_usual_formula_loses_is_a_convention_and_is_said(operator: str)
     assert "the usual formula loses all digits there" in found.message
 
 
+def test_an_engine_without_second_derivatives_is_judged_by_its_first_ones() -> None:
+    engine = bench(only={"exp", "sum"}, lacks=ADAPTER.lacks | {"double_backward"}, grad=None)
+    found = verdict(engine, "tails/exp")
+    assert (found.verdict, found.message) == ("passed", "")
+
+
 def test_an_operator_that_is_wrong_at_ordinary_numbers_is_not_tried() -> None:
     wrong = Spelled("is wrong", "exceptional/sin", "torch.sin({x}) * 1.5")
     found = verdict(wrong.bench(), "exceptional/sin")
