@@ -33,13 +33,13 @@ UPSTREAM_FILE: Final = "upstream.toml"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A report of others on what a finding shows."""
+    """A report of others on what a finding shows, or that none was found: then there is no link and no note."""
 
     engine: str
     checks: frozenset[str]
-    link: str
     looked_up: date
-    note: str
+    link: str = ""
+    note: str = ""
 
     def explains(self, engine: str, checks: Iterable[str]) -> bool:
         """Whether it is about one of some checks of an engine."""
@@ -54,9 +54,11 @@ def read_upstream(folder: Path) -> list[Known]:
     path = folder / UPSTREAM_FILE
     if not path.exists():
         return []
+    rows = read_toml(path, "upstream", ReportError, dates=("date",))
     return [
-        Known(row["engine"], frozenset(row["checks"]), row["link"], date.fromisoformat(row["date"]), row["note"])
-        for row in read_toml(path, "upstream", ReportError, dates=("date",)).get("known", ())
+        Known(row["engine"], frozenset(row["checks"]), date.fromisoformat(row["date"]), *links)
+        for row in (*rows.get("known", ()), *rows.get("not_found", ()))
+        for links in [[row[key] for key in ("link", "note") if key in row]]
     ]
 
 
@@ -115,9 +117,10 @@ class Graded:
         return Counter(kind for verdict in self.verdicts if (kind := severity(verdict)) is not None)
 
     def known(self, cause: Cause) -> list[Known]:
-        """Return the upstream reports on a cause."""
+        """Return the upstream reports on a cause, or that none was found."""
         checks = {finding.verdict.id for finding in cause.findings}
-        return [known for known in self.upstream if known.explains(self.engine["name"], checks)]
+        found = [known for known in self.upstream if known.explains(self.engine["name"], checks)]
+        return [known for known in found if known.link] or found[:1]
 
     def those(self, *outcomes: Outcome) -> list[Verdict]:
         """Return the verdicts with one of the outcomes."""

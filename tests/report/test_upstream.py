@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from refgrad.report.document import ReportError, read_report
-from refgrad.report.pages import UPSTREAM_FILE, read_upstream
+from refgrad.report.pages import UPSTREAM_FILE, Graded, read_upstream
+from tests.report.example import example_report, verdict
 from tests.repository.sources import ROOT
 
 ROW = """\
@@ -28,6 +30,16 @@ def test_what_is_known_is_read(tmp_path: Path) -> None:
     assert known.explains("example", ["graphs/a", "operators/exp"])
     assert not known.explains("other", ["operators/exp"])
     assert not known.explains("example", ["operators/log"])
+
+
+def test_what_was_not_found_is_said_unless_something_was(tmp_path: Path) -> None:
+    searched = '[[not_found]]\nengine = "example"\nchecks = ["operators/exp", "operators/log"]\ndate = 2026-01-03\n'
+    (tmp_path / UPSTREAM_FILE).write_text(ROW + searched)
+    graded = Graded("example", example_report(verdict("operators/exp", "wrong")), read_upstream(tmp_path))
+    only = replace(graded, upstream=graded.upstream[1:])
+    (cause,) = graded.causes
+    assert [known.link for known in graded.known(cause)] == ["https://example.org/1"]
+    assert [(known.link, known.looked_up.isoformat()) for known in only.known(cause)] == [("", "2026-01-03")]
 
 
 @pytest.mark.parametrize(
