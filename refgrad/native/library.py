@@ -90,17 +90,22 @@ class Library:
         return LANGUAGE.called(tensor)
 
     def template(self, name: str, /, **fields: str) -> str:
-        """Return the code of a template of the adapter, which must have it, with its fields filled with expressions."""
-        text: str | None = getattr(self.engine.adapter, name)
+        """Return the code of a template of the adapter, which must have it, with its fields filled with expressions.
+
+        The ``name`` of an entry of a mapping has two parts, such as ``in_place.add``.
+        """
+        field, _, entry = name.partition(".")
+        template = getattr(self.engine.adapter, field)
+        text: str | None = template[entry] if entry else template
         return LANGUAGE.called(call(text, **{field: Expression(code) for field, code in fields.items()}))
 
     def value(self, tensor: str) -> str:
         """Return the expression of a tensor's array."""
         return self.template("value", x=tensor)
 
-    def backward(self, output: str, *, retain_graph: bool = False) -> str:
+    def backward(self, output: str, seed: str = "None", *, retain_graph: bool = False) -> str:
         """Return the code of a backward of a tape engine."""
-        return self.template("backward", output=output, seed="None", retain_graph=str(retain_graph))
+        return self.template("backward", output=output, seed=seed, retain_graph=str(retain_graph))
 
     def gradient(self, leaf: str) -> str:
         """Return the expression of the gradient that a tape engine stored in a leaf."""
@@ -110,9 +115,9 @@ class Library:
         """Return the expression of a gradient that can itself be differentiated."""
         return self.template("grad", output=output, leaf=leaf, seed="None")
 
-    def seed(self, array: str, dtype: str = DTYPE) -> str:
+    def seed(self, array: str) -> str:
         """Return the expression of a cotangent."""
-        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), dtype))
+        return LANGUAGE.called(calls.seed(self.engine.adapter, Expression(array), self.engine.adapter.dtype))
 
     def zero_grad(self, leaf: str) -> str:
         """Return the code that resets a leaf's gradient."""
@@ -125,7 +130,7 @@ class Library:
     @property
     def one(self) -> str:
         """Expression of the seed 1 of a functional engine, for a scalar output."""
-        return self.seed("np.array(1.0)", self.engine.adapter.dtype)
+        return self.seed("np.array(1.0)")
 
     def run(self, text: str, *sizes: int | tuple[float, ...], after: str = "", timed: bool = True) -> list[Observation]:
         """Run code that defines a function ``attempt``, and call it with each size or tuple of arguments, or once.

@@ -24,6 +24,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = MappingProxyType({
     "retain_graph": "`True` or `False`",
     "leaf": "the tensor whose gradient is meant",
     "outputs": "a list of tensors that are differentiated, `[x, y]`",
+    "factor": "a number that a gradient is multiplied by, `2.0`",
     "leaves": "a list of tensors whose gradients are meant, `[x, y]`; one may be there twice",
     "seeds": "a list of tensors that `seed` has made, one for each of `{outputs}`",
     "function": "a function of tensors, with as many arguments as there are `{primals}`; of `hook`, of a gradient; of "

@@ -209,8 +209,12 @@ class TapeAdapter(Adapter):
     """An engine that records a graph while operators run, and leaves gradients in its leaves."""
 
     backward: str
+    recorded_backward: str | None = None
+    backward_to: str | None = None
     gradient: str
     gradient_dtype: str | None = None
+    gradient_tensor: str | None = None
+    scale_gradient: str | None = None
     zero_grad: str | None = None
     zero_grad_to_zeros: str | None = None
     grad: str | None = None
