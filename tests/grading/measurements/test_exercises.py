@@ -270,7 +270,7 @@ def test_gradients_in_one_array_are_changed_together(monkeypatch: pytest.MonkeyP
 
 
 def test_a_counter_of_four_bits_misses_16_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    noted = tensor.note_write
+    noted = node.note_write
 
     def wrapping(writes: Any) -> None:
         noted(writes)
