@@ -15,7 +15,7 @@ Outcome = Literal["right", "wrong", "inconclusive"]
 Method = Literal["certified", "differences", "directions", "none"]
 
 CAUSES = frozenset({"kink", "pole", "noise", "domain", "time", "raises", "changes", "unsupported"})
-"""Causes of an inconclusive report: the point, the rounding of the function, or a function that cannot be checked."""
+"""Causes of an inconclusive report. They concern the point, the rounding of the function, or its kind."""
 
 OUT_OF_TIME = "no gradient could be held against the truth in the time that there was: raise the budget"
 """Message of a check that ended before it had judged a gradient."""
@@ -58,7 +58,7 @@ class Explanation:
     discrepancy: Discrepancy | None = None
 
     def __call__(self) -> Explanation:
-        """Return itself, as the explanation of a report that need not be found any more."""
+        """Return itself: a report calls its explanation, which may still have to be computed."""
         return self
 
 
@@ -120,12 +120,12 @@ class GradientReport:
         return self.outcome == "right" or self.allowed
 
     def allowing(self, causes: Collection[str]) -> GradientReport:
-        """Return the report as it is if these causes are allowed."""
+        """Return the report with these causes allowed."""
         allowed = self.outcome == "inconclusive" and self.cause in causes
         return replace(self, allowed=True) if allowed else self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what pickles the explained report."""
+        """Pickle the report with its explanation computed."""
         explained = self.explained()
         return GradientReport, tuple(getattr(explained, each.name) for each in fields(self))
 
@@ -144,7 +144,7 @@ class GradientReport:
         return replace(self, explanation=self.explanation())
 
     def introduced(self, words: str) -> GradientReport:
-        """Return the report with a few words before its text."""
+        """Return the report with ``words`` before its text."""
         return replace(self, explanation=cache(lambda: Explanation(f"{words}{self}", self.discrepancy)))
 
     def __str__(self) -> str:
@@ -172,9 +172,9 @@ class GradientReport:
 
 
 def answered(report: GradientReport, *, raise_exception: bool = True, **tolerances: float | None) -> bool:
-    """Return the answer of a checker with the name and the arguments of another library's.
+    """Return the result of a checker that has the name and the arguments of another library's checker.
 
-    Raise an error if the gradient is not right, with a line about the tolerances other than None, which are not used.
+    Raise an error if the gradient is not right. Its message mentions given tolerances, which are not used.
     """
     if raise_exception and not report:
         names = ", ".join(name for name, value in tolerances.items() if value is not None)
