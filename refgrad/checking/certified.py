@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -81,9 +81,9 @@ class CertifiedJudge:
         if self.trace.large:  # it would take too long to certify it entry by entry
             return [] if self.low else [undecided(self.positions[0])]  # in 16 bits all entries are compared at once
         contributions = self._contributions(seeds)
-        discrepancies, decided = [], {"passed", "wrong"} if known is None else {"passed"}
+        discrepancies = []
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
-            judgement = self._judgement(name, gradient, contributions, decided)
+            judgement = self._judgement(name, gradient, contributions)
             entry, outcome = judgement.entry, judgement.outcome
             if outcome != "passed":
                 assert entry is not None
@@ -96,10 +96,10 @@ class CertifiedJudge:
                     return [discrepancy]
         return discrepancies
 
-    def _judgement(self, name: str, gradient: Array, contributions: Any, decided: Collection[str]) -> Judgement:
-        """Return the judgement by a certified interval, or by the narrowest one unless the first decides."""
+    def _judgement(self, name: str, gradient: Array, contributions: Any) -> Judgement:
+        """Return the judgement by a certified interval or, unless that passes, by the narrowest one."""
         judgement = judge(gradient, self.trace.oracle.gradient(name, contributions))
-        if judgement.outcome in decided:
+        if judgement.outcome == "passed":
             return judgement
         return judge(gradient, self.trace.oracle.narrowest_gradient(name, contributions))
 

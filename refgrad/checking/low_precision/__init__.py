@@ -216,12 +216,12 @@ def truth(trace: Trace, contributions: Contributions, choices: np.random.Generat
     They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much of
     a typical one, which is far below a rounding of 16 bits.
     """
-    signs = {name: np.where(choices.random(shape) < 1 / 2, -1.0, 1.0) for name, shape in trace.shapes.items()}
+    signs = {name: choices.random(shape) - 1 / 2 for name, shape in trace.shapes.items()}
     sides = []
     for distance in (ASIDE, -ASIDE):
         moved = copy(trace)
         moved.steps = [
-            step._replace(array=step.array + distance * signs[step.name] * (np.abs(step.array) + ASIDE))
+            step._replace(array=step.array + distance * np.copysign(np.abs(step.array) + ASIDE, signs[step.name]))
             if isinstance(step, RecordedLeaf) and step.name in signs
             else step
             for step in trace.steps

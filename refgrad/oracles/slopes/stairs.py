@@ -104,7 +104,7 @@ class StaircaseClaim:
         """Take the seeds, also as one array of weights, and the flattened gradients."""
         self.function, self.seeds, self.weights, self.claimed = function, seeds, weights, claimed
         self.form, self.sure = FORMATS[stairs.precision], stairs.sure
-        self.random = function.choices.spawn(1)[0]
+        [self.random] = function.choices.spawn(1)
         self.inputs = np.split(np.arange(claimed.size), function.ends[:-1])
 
     def discrepancies(self) -> Iterator[Discrepancy | None]:
