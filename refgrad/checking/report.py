@@ -68,8 +68,8 @@ class GradientReport:
 
     ``method`` is the source of the truth: ``certified`` (an interval, from the operator table), ``differences`` (by
     directions, and by entries where these leave anything open) or ``directions`` (if there are many entries);
-    ``reason`` says why it was not certified. ``looked_at`` is the number of the ``entries`` for which an error in one
-    alone would have shown.
+    ``reason`` says why it was not certified. ``looked_at`` is the number of the ``entries`` in which a single error
+    would have been visible.
 
     ``sees_from`` is the relative error above which a single wrong entry of the gradient under a seed is never missed,
     if that is known. ``chance_to_miss`` bounds the probability that errors in several entries cancel.
@@ -80,10 +80,11 @@ class GradientReport:
     ``inconclusive`` holds the entries that could not be judged, and those at a kink whose value is legal; ``cause`` is
     one of ``CAUSES``. A report that is inconclusive for a cause that was ``allowed`` is true, too.
 
-    ``message`` is the whole text about what is wrong or inconclusive, empty if the outcome says it all, and
-    ``discrepancy`` is the wrong entry that it shows. Both come from the ``explanation``, which is found when it is read
-    first: the function is run again then, on copies of the inputs, for the time that was left of the budget. If its
-    outputs have changed, the text is that of the check itself. :meth:`explained` finds it at once.
+    ``message`` is the whole text about what is wrong or inconclusive; it is empty if the outcome alone is enough.
+    ``discrepancy`` is the wrong entry that the message is about. Both come from the ``explanation``, which is computed
+    when one of them is read first: the function is then run again, on copies of the inputs, for the rest of the budget.
+    If the outputs of the function have changed, the message is that of the check itself. :meth:`explained` computes the
+    explanation at once.
 
     ``contexts`` names the contexts in which the gradient is that of the plain call. ``refused`` has a line for each
     call in a context that raised an exception since it is not supported.

@@ -203,7 +203,7 @@ class _Display(FunctionalWriter):
         return any("{output}" in (template or "") for template in templates)
 
     def differentiated(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
-        """Return the variable of a function, and its definition unless that stands before the program."""
+        """Return the variable of a function, and its definition if that cannot stand at the program's beginning."""
         key = output, leaves
         if key in self.functions:
             return self.functions[key], []

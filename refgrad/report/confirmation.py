@@ -108,5 +108,5 @@ def _answer(script: Script, output: Output) -> Answer:
     return _confirmed(is_printed is True)
 
 
-def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a word for a truth value)
+def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a private function of one argument)
     return "confirmed" if holds else "not confirmed"
