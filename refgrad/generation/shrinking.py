@@ -1,6 +1,6 @@
 """The shrinker, which reduces a scenario that fails to a small one that still does, and the weight that it reduces.
 
-The shrinker asks questions, each of which depends on the answers to those before it.
+The shrinker is a sequence of questions whether a simpler scenario still fails. Each depends on the answers so far.
 """
 
 from __future__ import annotations

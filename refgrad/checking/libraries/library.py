@@ -233,7 +233,7 @@ class TensorLibrary:
         return array.conj() if self.conjugates and array.dtype.kind == "c" else array
 
     def parameters(self, function: Function) -> dict[str, Any]:
-        """Return the parameters of a module by name: a function differentiates by these, too."""
+        """Return the parameters of a module by name. Gradients with respect to them are checked, too."""
         del function
         return {}
 

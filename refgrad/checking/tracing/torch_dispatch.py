@@ -125,7 +125,7 @@ class AtenTracer(AtenCalls):
 
     @contextmanager
     def watching(self, leaves: Sequence[Any]) -> Iterator[None]:
-        """Give the inputs names, and record what is called."""
+        """Give names to the inputs, and record the operators that are called in the context."""
         for leaf in leaves:
             self.bind(leaf, self.recorder.leaf(self.recorder.fresh("x"), self.array(leaf), requires_grad=True))
         with function_mode(self.torch, self.called), operator_mode(self.torch, self.run):

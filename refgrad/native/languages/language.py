@@ -197,7 +197,7 @@ class Language:
                 yield self.binding.format(name=name, value=part)
 
     def parts(self, call: Call) -> Iterable[str]:
-        """Return what gives each part of a call's result when it is appended to the result."""
+        """Return the suffixes that select each part of a call's result."""
         return map(self.element.format, range(self.first, self.first + len(call.targets)))
 
     def defined(self, function: Function) -> Iterator[str]:

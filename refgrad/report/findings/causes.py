@@ -1,4 +1,4 @@
-"""Groups the findings on an engine by what causes them, as far as their evidence shows that.
+"""Groups of findings on an engine that have one cause, as far as their evidence shows.
 
 Two findings have one cause if they are of one operator, call one function of the library, give the same wrong number
 for the same truth, give 0 as a higher derivative where programs differ in the operator alone, give NaN where dual
