@@ -68,6 +68,11 @@ def test_the_language_refuses(source: str, message: str) -> None:
     assert str(error.value) == message
 
 
+def test_a_formula_that_is_nested_too_deep_is_refused() -> None:
+    with pytest.raises(FormulaError, match="does not parse: it is nested too deep"):
+        Formula("-" * 100_000 + "x")
+
+
 def test_a_formula_knows_its_names_and_its_functions() -> None:
     expression = Formula("exp(x) * pi + clip_at if y > 0 else log(exp(z))")
     assert expression.names == {"x", "clip_at", "y", "z"}
