@@ -131,7 +131,7 @@ class Language:
     function_lines: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]]
     """Lines before and after the body of the function ``{name}`` of ``{parameters}``, which returns ``{result}``."""
     taking: ClassVar[str] = ""
-    """Line in the body that binds ``{parameter}`` to element ``{index}`` of ``primals``, the only parameter of some."""
+    """Line in the body that binds ``{parameter}`` to element ``{index}`` of ``primals``, if that is the parameter."""
     indentation: ClassVar[str] = "  "
     """Indentation of the body of a function."""
 

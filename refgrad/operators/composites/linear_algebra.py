@@ -210,7 +210,7 @@ def inverse(plain: Steps) -> Steps:
 
 
 def solution(plain: Steps) -> Steps:
-    """Return those of a function of a matrix and right-hand sides, whose rows are reflected like the matrix's."""
+    """Return the certified steps of a function of a matrix and right-hand sides with equally reflected rows."""
     return lambda ops, x, y: reflected(ops, plain(ops, reflected(ops, x), reflected(ops, y, -2)), -2)
 
 
