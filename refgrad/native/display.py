@@ -20,7 +20,7 @@ from refgrad.native.statements import Argument, Call, Function, Name, Names, Sho
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
 
 HALVES = frozenset({"float16", "bfloat16"})
-"""Dtypes in which engines may round otherwise if the seed is left out."""
+"""Dtypes in which engines may round differently if the seed is omitted."""
 
 
 def displayed(  # noqa: PLR0913 (each is a part of what is shown)

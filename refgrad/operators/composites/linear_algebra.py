@@ -205,7 +205,7 @@ def invariant(plain: Steps) -> Steps:
 
 
 def inverse(plain: Steps) -> Steps:
-    """Return those of a matrix function that, like the inverse, exchanges the reflections of rows and of columns."""
+    """Return the certified steps of a matrix function that exchanges the reflections of rows and columns."""
     return lambda ops, x: reflected(ops, plain(ops, reflected(ops, x)))
 
 

@@ -67,7 +67,7 @@ def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]
 
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
-    """Return the operators that several libraries get wrong, with what causes it in each engine, the worst first."""
+    """Return the operators that several libraries get wrong, with the cause in each engine, the worst first."""
     by_operator: dict[str, list[Cause]] = {}
     for cause in chain.from_iterable(engines):
         for operator in dict.fromkeys(each.verdict.operator for each in cause.findings):
