@@ -9,7 +9,8 @@ import pytest
 
 from refgrad.grading.checks import graphs
 from refgrad.grading.checks.check import Family
-from refgrad.grading.checks.graphs import MEETINGS, Usable, _of_the_graph, _profile, _random, _with_right_operators
+from refgrad.grading.checks.graphs import Usable, _of_the_graph, _profile, _random, _with_right_operators
+from refgrad.grading.reliance import MEETINGS
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 
