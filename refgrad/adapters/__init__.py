@@ -31,7 +31,7 @@ NOT_CALLED: Final = "no simple call was accepted"
 
 @dataclass(frozen=True, slots=True)
 class FunctionTrial:
-    """What came of all calls of a function: ``results`` holds arguments and descriptions of differentiable results."""
+    """Outcome of all calls of a function. ``results`` holds arguments and descriptions of differentiable results."""
 
     accepted: bool = False
     random: bool = False
@@ -71,7 +71,7 @@ def required(signature: inspect.Signature) -> int:
 
 
 def try_out(answer: Answer, choices: Sequence[Any], count: int, most: int) -> FunctionTrial:
-    """Call a function with up to ``most`` combinations of ``count`` of the choices, and return what it answered.
+    """Call a function with up to ``most`` combinations of ``count`` of the choices, and return the results.
 
     A call that raises an exception is left out. Calls end once a few have returned a differentiable result.
     """

@@ -40,7 +40,7 @@ UNCALLED: Final = "of derivative zero, and real numbers alone are no arguments f
 
 
 def primitives() -> Inventory:
-    """Return the primitives of JAX; a call reaches those in the program that JAX traces of it."""
+    """Return the primitives of JAX. A call reaches the primitives in the program that JAX traces from it."""
     known = {primitive.name: primitive for primitive in (*ad.primitive_jvps, *ad.primitive_transposes)}
     values = [*vars(jax.lax).values(), *vars(jax.lax.linalg).values()]
     public = {value for value in values if isinstance(value, Primitive)}

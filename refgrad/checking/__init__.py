@@ -46,7 +46,7 @@ Waiting for a processor does not count, nor does compilation by the library.
 """
 
 FAILED = "the check itself failed; please report it with what traceback.print_exception(report.raised) prints: "
-"""Start of the message about an exception of the check itself."""
+"""Beginning of the message about an exception that the check itself raised."""
 
 
 def check_gradients(  # noqa: PLR0913 (keyword arguments, as the checkers of other libraries have)
@@ -135,7 +135,7 @@ class _Options:
     equation: Callable[..., Any] | None
 
     def __post_init__(self) -> None:
-        """Refuse dtypes and contexts that are unknown, and modes of gradients that are not the library's."""
+        """Raise ValueError for unknown dtypes and contexts, and for options that exclude each other."""
         if self.accumulate not in FORMATS:
             raise ValueError(f"accumulate is {self.accumulate!r}, but it may be {sorted(FORMATS)}")
         contexts_of("", self.contexts)
@@ -208,7 +208,7 @@ class SuppliedPullback(Pullback):
 
 
 def _watched(engine: Engine, function: Callable[..., Any], deadline: Deadline, inputs: Any) -> Watched | None:
-    """Return the trace of a function at some inputs, as far as it can be traced."""
+    """Return the trace of a function at some inputs, up to the first step that cannot be traced."""
     try:
         with quiet():
             subject = CheckedFunction(engine, function, _arguments(inputs), None, deadline)
@@ -219,7 +219,7 @@ def _watched(engine: Engine, function: Callable[..., Any], deadline: Deadline, i
 
 
 def _without_library(inputs: Any) -> Engine:
-    """Return the engine of NumPy for arrays, numbers and strategies that draw them, and that of other inputs."""
+    """Return the NumPy engine for arrays, numbers and strategies, else the engine of the inputs."""
     plain = (np.ndarray, np.generic, int, float)
     is_plain = is_strategy(inputs) or all(isinstance(each, plain) for each in _arguments(inputs))
     return _numpy_engine() if is_plain else _started(_engine_of(inputs))
@@ -233,7 +233,7 @@ def _numpy_engine() -> Engine:
 
 
 def _checked(subject: CheckedFunction, options: _Options, reference: CheckedFunction | None) -> GradientReport:
-    """Return the report on all that the options ask for, up to the first that is not right."""
+    """Run the checks that the options select. Return the first report that is not right, or the last one."""
     if reference is not None and reference.positions != subject.positions:
         raise UnsupportedError("the reference has other inputs to differentiate by than the function")
     choices = np.random.Generator(np.random.PCG64(_sequence(options.seed)))
@@ -254,11 +254,11 @@ def _checked(subject: CheckedFunction, options: _Options, reference: CheckedFunc
 
 @cache
 def _sequence(seed: int) -> np.random.SeedSequence:
-    """Return the seed sequence of the random choices of every check with a seed."""
+    """Return the seed sequence for the random choices of all checks with this seed."""
     return np.random.SeedSequence(seed)
 
 
 @cache
 def _started(engine: str) -> Engine:
-    """Return the started engine. Finding it takes longer than a check, so it is cached."""
+    """Return the started engine. It is cached, since finding it takes longer than a check."""
     return start(find_adapter(engine))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +24,7 @@ from refgrad.scenario import Constant
 from refgrad.scenario.formats import FORMATS, least_precise
 
 SHARP = 1e-3
-"""Largest error that a screen may miss if the function is not large. That of halves misses larger ones."""
+"""Largest error that a screen may miss unless the function is large. In 16 bits a screen misses larger errors."""
 
 PLAIN = 2.0**-6
 """Least error of a plainly wrong gradient along a direction, relative to its terms."""
@@ -33,10 +33,10 @@ AGREEING = 2.0**-8
 """Largest difference, relative to the terms, between the slope of a trace and the change of the function itself."""
 
 STEP = NEARBY
-"""Step to either side for the change of the function, which keeps some ten of its digits."""
+"""Step to either side for the change of the function, some ten digits of which survive."""
 
 ASIDE = 2.0**-30
-"""Distance at which a gradient is computed once more: numbers are rounded otherwise there, and kinks are left."""
+"""Distance to a second point for a gradient: numbers are rounded differently there, and no kink is met."""
 
 
 @dataclass(eq=False)
@@ -66,10 +66,10 @@ class CertifiedJudge:
         return FORMATS[self.trace.dtype].narrow
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return what is not right, at most one entry an input; if nothing is known, up to the first wrong one."""
+        """Return the discrepancies, at most one for each input, up to the first wrong one unless one is ``known``."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
-        if self.missed_below(count) < SHARP or (self.trace.large and not self.low):  # nothing else sees more there
+        if self.missed_below(count) < SHARP or (self.trace.large and not self.low):  # no other method finds more
             sweep = screening.Sweep(self.trace, named, self.choices)
             if self.rates is None and all(gradient.all() for gradient in gradients):
                 self.rates = sweep.rates(self.trace.outputs)
@@ -81,9 +81,9 @@ class CertifiedJudge:
         if self.trace.large:  # it would take too long to certify it entry by entry
             return [] if self.low else [undecided(self.positions[0])]  # in 16 bits all entries are compared at once
         contributions = self._contributions(seeds)
-        discrepancies, decided = [], {"passed", "wrong"} if known is None else {"passed"}
+        discrepancies = []
         for position, (name, gradient) in zip(self.positions, named.items(), strict=True):
-            judgement = self._judgement(name, gradient, contributions, decided)
+            judgement = self._judgement(name, gradient, contributions)
             entry, outcome = judgement.entry, judgement.outcome
             if outcome != "passed":
                 assert entry is not None
@@ -96,10 +96,10 @@ class CertifiedJudge:
                     return [discrepancy]
         return discrepancies
 
-    def _judgement(self, name: str, gradient: Array, contributions: Any, decided: Collection[str]) -> Judgement:
-        """Return the judgement by an interval, or by the narrowest one if the first decides nothing."""
+    def _judgement(self, name: str, gradient: Array, contributions: Any) -> Judgement:
+        """Return the judgement by a certified interval or, unless that passes, by the narrowest one."""
         judgement = judge(gradient, self.trace.oracle.gradient(name, contributions))
-        if judgement.outcome in decided:
+        if judgement.outcome == "passed":
             return judgement
         return judge(gradient, self.trace.oracle.narrowest_gradient(name, contributions))
 
@@ -108,10 +108,11 @@ class CertifiedJudge:
         return [(name, seed) for name, seed in zip(self.trace.outputs, seeds, strict=True) if seed is not None]
 
     def _plainly_wrong(self, seeds: Seeds, gradients: Mapping[str, Array]) -> Discrepancy | None:
-        """Return what is far off along a direction along which the function itself changes as its trace does, or None.
+        """Return the discrepancy along a direction in which the gradient is plainly wrong, or None.
 
-        Nothing at a kink is plainly wrong: there the changes of the function to either side differ. Nor is what
-        rounding leaves of terms that cancel: it shows in no value of the function, and differs beside the point.
+        The function itself must change along the direction as its trace does. At a kink nothing is plainly wrong, since
+        the function changes differently to either side. Nor are the rounding errors of terms that cancel, which are
+        visible in no value of the function and differ at a nearby point.
         """
         subject = self.subject
         if subject is None or self.tolerance or self.trace.dtype != "float64":
@@ -126,7 +127,7 @@ class CertifiedJudge:
         weights = seed_weights(seeds, outputs)
         function = UserFunction(subject, outputs, self.trace.dtype)
         lost = ALLOWANCE * FORMATS[self.trace.dtype].unit * float(np.sum(np.abs(function.here * weights)))
-        if not abs(truth - claimed) > PLAIN * size + lost / STEP:  # what rounding leaves nothing of in a change
+        if not abs(truth - claimed) > PLAIN * size + lost / STEP:  # a difference that rounding may hide
             return None
         sides = [(function.values(point + step * along) - function.here) @ weights / step for step in (STEP, -STEP)]
         if not all(abs(side - truth) <= AGREEING * size for side in sides):
@@ -137,11 +138,11 @@ class CertifiedJudge:
         return Discrepancy("wrong", self.positions[0], None, claimed, truth, truth, f"{truth:.10g}")
 
     def missed_below(self, count: int) -> float:
-        """Return the least relative error that a screen of so many entries never misses."""
+        """Return the least relative error that a screen of ``count`` entries never misses."""
         return screening.missed_below(self.trace.operations, count, self.rounding)
 
     def sees_from(self, count: int) -> float | None:
-        """Return the least error of one entry of so many that is never missed, or None if it is not known."""
+        """Return the least error of one of ``count`` entries that is never missed, or None if unknown."""
         missed = self.missed_below(count)
         return None if self.trace.large or missed >= SHARP else missed
 
@@ -152,7 +153,7 @@ class CertifiedJudge:
         return [self.trace.oracle.gradient(name, self._contributions(seeds)).midpoint for name in self.trace.inputs]
 
     def _lost(self, seeds: Seeds) -> float:
-        """Return the error that is explained by an output, used by a rule, that underflows."""
+        """Return the error of a gradient that is caused by the underflow of an output that the backward rule uses."""
         largest = max(float(np.max(np.abs(seed), initial=1.0)) for seed in seeds if seed is not None)
         return ALLOWANCE * FORMATS[self.trace.dtype].underflow * largest
 
@@ -162,7 +163,7 @@ class CertifiedJudge:
     def row_scales(self) -> Floats:
         """Return the rate of change of each entry of the outputs along a random direction, or 1 if it is zero.
 
-        The direction of a screen is used, unless it moves far along entries whose gradient is zero.
+        The rates found by the screen are used if there are any. Its direction is not suitable if a gradient has zeros.
         """
         if self.rates is not None:
             return self.rates
@@ -170,7 +171,7 @@ class CertifiedJudge:
 
 
 def undecided(position: int) -> Discrepancy:
-    """Return that there is no time to judge the gradients of the input at a position and of all others."""
+    """Return an inconclusive discrepancy: there is no time to judge the gradients of this input and the others."""
     return Discrepancy("inconclusive", position, None, 0.0, -math.inf, math.inf, "anything", 0.0, "time")
 
 
@@ -190,7 +191,7 @@ class UserFunction:
         self.most_precise, self.arrays, self.here, self.scale = _most_precise(subject, outputs, self.precision)
 
     def values(self, entries: Floats) -> Floats:
-        """Return the flattened outputs at a flattened point, or NaN if there are none, or more or fewer than here."""
+        """Return the flattened outputs at a flattened point, or NaN if they do not exist or have another size."""
         with suppress(SubjectError):
             values = flattened(self.most_precise.values(split(entries, self.arrays)))
             if values.size == self.here.size:

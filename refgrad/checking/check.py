@@ -41,7 +41,7 @@ OTHER_SEED = -1 / BACK
 """Factor of the seed of a second backward: the gradient is multiplied by it exactly."""
 
 HIDING = 6
-"""Share of a format's bits: a row of the Jacobian that is smaller by so many bits is hidden by another."""
+"""A row of the Jacobian that is smaller than another by this share of the format's bits is hidden by that one."""
 
 REPEATABLE = 2.0**-40
 """Largest relative difference between two backward calls: threads may add in another order."""
@@ -52,7 +52,7 @@ class GradientFaultError(WrongError):
 
 
 Failing: TypeAlias = tuple[Seeds, Discrepancy]
-"""A wrong entry after the seeds under which it is wrong."""
+"""Seeds, and an entry that is wrong under them."""
 
 
 @dataclass(eq=False)
@@ -127,7 +127,7 @@ class GradientCheck:
         return result
 
     def unlike_reference(self) -> str:
-        """Return how an output differs from that of the reference by more than rounding, or an empty string."""
+        """Describe an output that differs from the reference by more than rounding; empty if there is none."""
         outputs, reference, truth = self.outputs, self.expected_outputs, self.judge
         if len(outputs) != len(reference):
             return f"the function returns {len(outputs)} tensors, but the reference {len(reference)}"
@@ -145,7 +145,7 @@ class GradientCheck:
         return ""
 
     def all_seeds(self) -> Iterator[Seeds]:
-        """Yield the seeds: two that weigh all outputs, then one for each output alone."""
+        """Yield the seeds: two that weigh all outputs, then one for each output separately."""
         active = self.pullback.active
         if not self.seedable:
             yield from (self.single(k, 0, 1.0) for k, output in enumerate(self.outputs) if output.size == 1)
@@ -169,7 +169,7 @@ class GradientCheck:
         return tuple(self.drawn(k, output.shape) if taken else None for k, (output, taken) in enumerate(pairs))
 
     def drawn(self, output: int, shape: tuple[int, ...]) -> Array:
-        """Return a random seed for an output, and remember how it was drawn."""
+        """Return a random seed for an output, and store how it was drawn."""
         state = self.choices.bit_generator.state["state"]
         seed = self.storable(random_signed(shape, self.choices, SEED_WIDTH), output)
         self.subject.drawn.append((seed, f"drawn({state['state']}, {state['inc']}, {SEED_WIDTH}, {shape})"))
@@ -182,7 +182,7 @@ class GradientCheck:
     def balanced(self, seeds: Seeds) -> Seeds:
         """Weigh the outputs by the inverse of their rates of change, so that no row of the Jacobian hides another.
 
-        If all change alike, the seeds are multiplied by a factor.
+        If all rates are similar, the seeds are multiplied by one factor.
         """
         rates = self.judge.row_scales()
         bits = FORMATS[self.pullback.precision].bits // HIDING
@@ -202,7 +202,7 @@ class GradientCheck:
         return tuple(array if k == output else None for k in range(len(self.outputs)))
 
     def run(self) -> GradientReport | Failing:
-        """Run all checks; a wrong entry is still to be explained."""
+        """Run all checks and return the report, in which a wrong entry is not explained yet."""
         unlike = "" if self.reference is None else self.unlike_reference()
         if unlike:
             return self.report("wrong", message=unlike)
@@ -221,7 +221,7 @@ class GradientCheck:
         return self.concluded(discrepancies) if compared is None else compared
 
     def comparison(self) -> GradientReport | None:
-        """Return what a comparison of all entries in low precision shows, or None if it shows nothing."""
+        """Return the report by the comparison of all entries in low precision, or None if it is not conclusive."""
         if not isinstance(self.judge, CertifiedJudge) or not self.judge.low:
             return None
         from refgrad.checking import low_precision  # noqa: PLC0415 (scipy and the engine take half a second to load)
@@ -253,12 +253,12 @@ class GradientCheck:
         return self.report("right", inconclusive=open_questions)
 
     def changed(self, again: Arrays) -> int | None:
-        """Return the first output that differs the second time, or None."""
+        """Return the first output that differs in the second run, or None."""
         pairs = zip(self.outputs, again, strict=True)
         return next((k for k, (first, second) in enumerate(pairs) if not alike(first, second)), None)
 
     def check_seeds(self) -> list[tuple[Seeds, Discrepancy]]:
-        """Judge the gradients of two runs, in turn, under every seed; stop at the first that is wrong, or in time."""
+        """Judge the gradients of two runs, in turn, under every seed, until one is wrong or the time is used up."""
         discrepancies: list[tuple[Seeds, Discrepancy]] = []
         with suppress(OutOfTime):
             for number, seeds in enumerate(self.all_seeds()):
@@ -274,11 +274,11 @@ class GradientCheck:
         return discrepancies
 
     def other(self, number: int) -> Pullback:
-        """Return one of two runs in turn, or the only one if a backward runs the function anew."""
+        """Return the run that was not used last, or the only run if each backward runs the function anew."""
         return self.again if number % 2 and not self.pullback.runs_by_itself else self.pullback
 
     def known(self, seeds: Seeds) -> bool:
-        """Return True if another run has the gradients of the first, under seeds that differ only by a factor."""
+        """Return True if a second run, with seeds times ``BACK``, gives the gradients of the first times ``BACK``."""
         for a, b in zip(self.seeds[0], seeds, strict=True):
             if a is not b and (a is None or b is None or (BACK * a).tobytes() != b.tobytes()):
                 return False
@@ -286,7 +286,7 @@ class GradientCheck:
         return all(alike(BACK * a, b) for a, b in zip(self.first, gradients, strict=True))
 
     def check_twice(self, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:
-        """Run backward twice through one graph, the second time with multiplied seeds, whose gradient is known then."""
+        """Run backward twice through one graph, with other multiples of the seeds, and compare the gradients."""
         factor = OTHER_SEED if self.seedable else 1.0
         other = tuple(None if seed is None else factor * seed for seed in seeds)
         self.first = self.gradients(self.pullback, seeds)
@@ -325,16 +325,16 @@ class GradientCheck:
                 raise GradientFaultError(f"the gradient of input {name} {what}")
 
     def fresh(self, seeds: Seeds) -> list[Array]:
-        """Return the gradients of a new run, as some functions keep state of the last run, or of one without state."""
+        """Return the gradients of a new run, since some functions keep state, or of an earlier run without state."""
         known = self.pullback.runs_by_itself
         return self.gradients(self.pullback if known else self.subject.pullback(self.subject.point), seeds)
 
     def judged(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return what is not right; differences decide where certification is inconclusive."""
+        """Return the discrepancies. Where certification is inconclusive, differences decide."""
         discrepancies = self.judge.judge(seeds, gradients, known)
         if not isinstance(self.judge, CertifiedJudge):
             return discrepancies
-        if self.judge.low:  # differences know no more of rounding, and all entries are compared later
+        if self.judge.low:  # differences are no better under rounding, and all entries are compared later
             return [d for d in discrepancies if d.severity != "inconclusive" or not np.isfinite(d.upper - d.lower)]
         return [
             better
@@ -381,7 +381,7 @@ class GradientCheck:
 
 
 def failing(discrepancies: Sequence[tuple[Seeds, Discrepancy]]) -> bool:
-    """Return True if anything is at fault."""
+    """Return True if any discrepancy is a fault of the gradient."""
     return any(discrepancy.failing for _, discrepancy in discrepancies)
 
 

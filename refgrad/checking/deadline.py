@@ -11,9 +11,10 @@ from refgrad.oracles.slopes.directions import OutOfTime
 
 
 class Deadline:
-    """A moment after which nothing more is begun.
+    """A point in time after which no further work is begun.
 
-    Neither other work of the machine nor compilation brings it nearer: ``compiled`` returns the seconds of the latter.
+    Time that the machine spends on other processes or on compilation does not count. ``compiled`` returns the seconds
+    of compilation.
     """
 
     def __init__(self, seconds: float = inf, compiled: Callable[[], float] = lambda: 0.0) -> None:
@@ -35,7 +36,7 @@ class Deadline:
             self.start(self.seconds)
 
     def read(self) -> tuple[float, float, float]:
-        """Return the seconds of the wall clock, of this thread's waiting for a processor, and of compilation."""
+        """Return three times in seconds: wall clock, waiting of this thread for a processor, and compilation."""
         return monotonic(), processor_time("thread-self")[1], self.compiled()
 
     def is_over(self) -> bool:
@@ -47,7 +48,7 @@ class Deadline:
     def used(self) -> float:
         """Return the seconds since the start.
 
-        Compilation is assumed to take the same share of processor time as of wall-clock time.
+        Compilation is assumed to wait for a processor as much as the other work.
         """
         wall, waited, compiled = (now - then for now, then in zip(self.read(), self.began, strict=True))
         return (wall - waited) * (1 - compiled / wall) if wall else 0.0

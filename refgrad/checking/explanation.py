@@ -1,6 +1,6 @@
 """The smallest inputs at which a gradient is wrong, and what is special about them.
 
-From the inputs that are drawn, others are made that put an operator inside of the function onto an edge.
+Drawn inputs are also changed so that an operator inside the function lies on an edge.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ TIMES = 3
 """Largest number of times that an edge is tried before inputs are made smaller."""
 
 MULTIPLES = (2.0, 1 / 16)
-"""Multiples of the seeds: a gradient that is clipped does not change with large ones."""
+"""Factors of the seeds. A clipped gradient does not grow with the seeds."""
 
 IGNORED = {
     0: "the backward does not depend on the gradient that comes in: multiply by it",
     2: "the backward multiplies twice by the gradient that comes in: do so once",
 }
-"""Hints about a gradient that is multiplied by a power of the factor of the seeds other than 1."""
+"""Hints about a gradient that grows with another power of the seeds than the first, by that power."""
 
 UNDEFINED = (SubjectError, Untraceable)
 """Exceptions of a function that is not defined at another point."""
@@ -62,7 +62,7 @@ def is_strategy(inputs: Any) -> bool:
 
 
 class Search:
-    """The state of a search.
+    """State of a search for the smallest inputs with a wrong gradient.
 
     ``check`` checks the gradient at some inputs, until the deadline; ``watch`` traces the function there.
     """
@@ -102,14 +102,14 @@ class Search:
         return replace(self.wrong.introduced(words), points=self.tried)
 
     def is_wrong(self, inputs: Any) -> bool:
-        """Return True if the gradient is wrong at some inputs, or at others near them that put operators onto edges."""
+        """Return True if the gradient is wrong at some inputs, or nearby where an operator lies on an edge."""
         if self.fails(inputs):
             return True
         watched = self.watch(inputs)
         return watched is not None and any(self.wrong_on(edge, watched) for edge in self.chosen(watched))
 
     def chosen(self, watched: Watched) -> list[InnerEdge]:
-        """Return the edges to try: the one at which a gradient was wrong, if there is one."""
+        """Return the edges to try: only the one at which a gradient was wrong, if there is one."""
         edges = watched.edges()
         if self.wrong is not None:
             return [edge for edge in edges if edge == self.wrong_at]
@@ -127,7 +127,7 @@ class Search:
     def fails(self, inputs: Any) -> bool:
         """Return True if the gradient is wrong at some inputs. Raise OutOfTime after the deadline.
 
-        The time starts with the first inputs: to import what draws them may take longer than a check.
+        The time starts with the first inputs, since importing hypothesis may take longer than a check.
         """
         if not self.tried:
             self.deadline.start(self.deadline.seconds)
@@ -143,7 +143,7 @@ class Search:
         return report.outcome == "wrong"
 
     def summary(self) -> GradientReport:
-        """Return the report if the gradient is wrong nowhere: an inconclusive one if it is right nowhere either."""
+        """Return the report if no gradient is wrong. It is inconclusive if no gradient is right either."""
         if not self.right:
             assert self.open is not None
             return replace(self.open, points=self.tried)
@@ -166,18 +166,18 @@ def report(check: GradientCheck) -> GradientReport:
 def explanation(check: GradientCheck, seeds: Seeds, wrong: Discrepancy) -> Explanation:
     """Return the message about a wrong entry and the entry, as far as there is time to find them.
 
-    If the function does not run as it did during the check, they are those of the check itself.
+    If the function behaves differently than during the check, the message and entry are those of the check.
     """
     subject = check.subject
     subject.deadline.resume()
     with quiet(), subject.random_state.kept():
-        with suppress(Exception):  # the function may raise anything now
+        with suppress(Exception):  # the function, which runs again, may raise any exception
             return explain(check, seeds, wrong)
         return Explanation(wrong_entry(subject, wrong, seeds, subject.point, check.judge.method), wrong)
 
 
 def explain(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> Explanation:
-    """Return the message about a wrong entry and the entry, after finding the output and simpler inputs for it."""
+    """Return the message about a wrong entry, and the entry, for a single output and simpler inputs if possible."""
     point, missing, hint = check.subject.point, False, ""
     with suppress(OutOfTime):
         refuse_change(check, seeds, discrepancy)
@@ -192,7 +192,7 @@ def explain(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> Exp
 
 
 def refuse_change(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> None:
-    """Raise SubjectError if the outputs or the wrong entry are not those of the check any more."""
+    """Raise SubjectError if the outputs or the wrong entry differ from those during the check."""
     entry = discrepancy.entry
     run = check.subject.pullback(check.subject.point)
     same = check.changed(run.outputs) is None
@@ -204,7 +204,7 @@ def refuse_change(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) 
 
 
 def shared_pattern(check: GradientCheck, seeds: Seeds) -> str:
-    """Return the pattern that all entries follow, if they follow the same one at another point, or an empty string."""
+    """Return the pattern of the entries if it is the same at another point, else an empty string."""
     if check.judge.method == "directions":
         return ""
     first = whole_gradients(check, check.subject, check.pullback, check.judge, seeds)
@@ -222,7 +222,7 @@ def whole_gradients(
     check: GradientCheck, subject: CheckedFunction, pullback: Pullback, judge: Judge, seeds: Seeds
 ) -> list[Whole]:
     """Return the claimed and the true gradient of each input."""
-    from refgrad.checking import low_precision  # noqa: PLC0415 (as in `GradientCheck.comparison`)
+    from refgrad.checking import low_precision  # noqa: PLC0415 (its imports are slow)
 
     claimed = check.gradients(subject.pullback(subject.point), seeds)
     indices = {x.name: x.array for x in subject.inputs if x.array is not None and x.array.dtype.kind == "i"}
@@ -247,7 +247,7 @@ def true_gradients(check: GradientCheck, judge: Judge, seeds: Seeds) -> Sequence
 
 
 def other_points(check: GradientCheck) -> Iterator[Arrays]:
-    """Yield points of which a pattern that is no coincidence holds, too: entries are moved and change by 1/16."""
+    """Yield points with permuted and slightly changed entries. A pattern that is no coincidence holds there, too."""
     for step in (1, 0):
         yield tuple(
             rounded(np.roll(x, step) * (1 + check.choices.uniform(-1, 1, x.shape) / 16), kind.part).astype(x.dtype)
@@ -270,7 +270,7 @@ def ignored_cotangent(check: GradientCheck, seeds: Seeds) -> str:
 
 
 def narrowed(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Seeds, Discrepancy]:
-    """Return the seeds with as few entries as possible under which the gradient is wrong, a 1 if it is only one."""
+    """Return seeds with as few entries as possible under which the gradient is wrong. A single entry becomes 1."""
 
     def failing(half: Sequence[Index]) -> tuple[Seeds, Discrepancy] | None:
         part = masked(seeds, half)
@@ -296,7 +296,7 @@ def worst_entry(check: GradientCheck, seeds: Seeds, known: Discrepancy) -> Discr
 
 
 def furthest_entry(check: GradientCheck, gradients: Sequence[Array], seeds: Seeds) -> Discrepancy | None:
-    """Return the least accurate entry, if it is far off, of a function with too many entries to certify; else None."""
+    """Return the least accurate entry of a function that is too large to certify, or None if no entry is far off."""
     if not isinstance(check.judge, CertifiedJudge) or not check.judge.trace.large:
         return None
     truths = true_gradients(check, check.judge, seeds)
@@ -318,7 +318,7 @@ def masked(seeds: Seeds, indices: Sequence[Index]) -> Seeds:
 
 
 def run_again(check: GradientCheck, point: Arrays, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Discrepancy, bool]:
-    """Return the discrepancy as a program would show it that runs once, and whether no gradient arrives at all."""
+    """Return the discrepancy that a single run shows, and True if no gradient arrives at the input."""
     gradients = check.subject.at(point).pullback(point).gradients(seeds)
     gradient = gradients[check.subject.positions.index(discrepancy.input)]
     if gradient is None or discrepancy.entry is None:
@@ -327,7 +327,7 @@ def run_again(check: GradientCheck, point: Arrays, seeds: Seeds, discrepancy: Di
 
 
 def simplified(check: GradientCheck, seeds: Seeds, discrepancy: Discrepancy) -> tuple[Arrays, Discrepancy]:
-    """Return the simplest inputs at which the same input's gradient is as wrong, and its discrepancy there."""
+    """Return the simplest inputs at which the gradient by the same input is as wrong, and the discrepancy there."""
     if check.judge.method == "directions" or check.reference is not None:
         return check.subject.point, discrepancy
     for digits in (0, 1, 2):

@@ -94,7 +94,7 @@ def rounded(array: Any) -> Any:
 
 
 def in_order_of_memory(array: Any) -> Any:
-    """Return what a kernel reads of a torch tensor that it takes for contiguous."""
+    """Return the entries that a kernel reads if it assumes a torch tensor to be contiguous."""
     if array.is_contiguous():
         return array
     size = array.untyped_storage().nbytes() // array.element_size()
@@ -146,7 +146,7 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     def leaf(part: Any) -> Any:
         return change(part) if dtype_name(part).startswith(("float", "bfloat", "complex")) else part
 
-    if "jax" in sys.modules:  # which knows more containers
+    if "jax" in sys.modules:  # PyTorch's function handles more containers
         return sys.modules["jax"].tree_util.tree_map(leaf, value)
     if isinstance(value, dict):
         return {key: mapped(change, part) for key, part in value.items()}
@@ -192,7 +192,7 @@ class Planter(NamedTuple):
     log: str
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return what the other finders find, with a loader that plants the fault if it is the module."""
+        """Return the specification from the other finders. For the module, its loader plants the fault."""
         specs = (each.find_spec(name, path, target) for each in sys.meta_path if each is not self)
         spec = next((each for each in specs if each is not None), None)
         loader: Any = spec and spec.loader
@@ -238,7 +238,7 @@ class Planter(NamedTuple):
         return faulty
 
     def changed(self, value: Any, fault: GradFault) -> Any:
-        """Return nested arrays with the fault. They stay as they are if it is not possible for them."""
+        """Return nested arrays with the fault. Arrays to which it cannot be applied are returned unchanged."""
         arrays: list[Any] = []
         mapped(arrays.append, value)
         self.report(f"called {len(arrays)}")

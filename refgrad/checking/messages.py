@@ -41,7 +41,7 @@ CHANGED: Mapping[str, Callable[[Array], Array]] = MappingProxyType({
     "2 * {}": lambda x: 2 * x,
     "-{} / 2": lambda x: -x / 2,
 })
-"""Code of seeds that are made of drawn ones, and functions that make them."""
+"""Code of seeds that are changes of drawn ones, each with the function of the change."""
 
 CONSTANT = "1"
 """Name of the regressor that is the same everywhere."""
@@ -135,7 +135,7 @@ def spelled(entries: Sequence[int | slice]) -> str:
 
 
 def _listing(subject: CheckedFunction, lines: Sequence[str]) -> str:
-    """Return the lines of a program, with what comes before them, as the end of a message."""
+    """Return the lines of a program, after definitions that they use, as the end of a message."""
     text = "\n".join(lines)
     text = DRAWN * ("drawn(" in text) + "# inputs is the tuple of all inputs\n" * ("inputs[" in text) + text
     return "  to see it:\n" + indent(PYTHON.whole(subject.engine.adapter.setup, text).rstrip(), "    ")
@@ -156,7 +156,7 @@ def present_seeds(seeds: Seeds) -> list[tuple[int, Array]]:
 
 
 def _taking_part(seeds: Seeds) -> list[tuple[int, Array]]:
-    """Return the outputs with a seed other than 0, or the first that is run backward if there is none."""
+    """Return the outputs with a nonzero seed, or the first output with a seed if all seeds are zero."""
     present = present_seeds(seeds)
     return [(k, seed) for k, seed in present if np.any(seed)] or present[:1]
 
@@ -177,7 +177,7 @@ def _output_text(seeds: Seeds) -> str:
 
 
 def advice(discrepancy: Discrepancy) -> str:
-    """Return the advice that one entry suggests: what all entries have in common is not known."""
+    """Return advice about a single wrong entry, for which no pattern of all entries was found."""
     observed, truth = discrepancy.observed, (discrepancy.lower + discrepancy.upper) / 2
     if not np.isfinite(observed):
         return "not a finite number: look for 0 * inf, 0 / 0, or a branch that is computed but not taken"
@@ -283,7 +283,7 @@ def _taken_from_inputs(subject: CheckedFunction, i: int) -> str:
 
 
 def _literal(array: Array, otherwise: str) -> str:
-    """Return NumPy code for an array, or ``otherwise`` for a large one, unless all of its entries are the same."""
+    """Return NumPy code for an array. A large one with different entries is replaced by ``otherwise``."""
     dtype = "" if array.dtype in (np.float64, np.complex128) else f", dtype=np.{array.dtype}"
     if array.size > PRINTED_ENTRIES:
         same = bool(np.all(array == array.flat[0]))

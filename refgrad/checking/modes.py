@@ -25,11 +25,11 @@ BATCH = 3
 """Number of cotangents in a batch."""
 
 SEEDS = 2
-"""Number of cotangents that each tangent is compared under."""
+"""Number of cotangents with which each tangent is compared."""
 
 
 def higher_orders(check: GradientCheck, report: GradientReport, order: int) -> GradientReport:
-    """Return the report on the gradients of gradients up to an order, or the first that is not right."""
+    """Check gradients of gradients up to an order. Return the first report that is not right, or the last one."""
     subject, choices = check.subject, check.choices
     for each in range(2, order + 1):
         subject = derived(subject, choices)
@@ -50,15 +50,15 @@ class FixedFunction(CheckedFunction):
     """A function that is only known at its point."""
 
     def at(self, point: Arrays) -> CheckedFunction:
-        """Refuse another point."""
+        """Raise UnsupportedError, since the function is not known at other points."""
         del point
         raise UnsupportedError("the solution of the equation is known at one point only")
 
 
 def of_equation(check: GradientCheck, report: GradientReport, equation: Function) -> GradientReport:
-    """Return the report that the gradient is the derivative of the program, or of the equation that it solves, or both.
+    """Check whether the gradient is the derivative of the program, or of the equation that it solves, or both.
 
-    If it is neither, return that on the equation.
+    If it is neither, return the report on the equation.
     """
     solution, lost = implicit(check, equation)
     tolerance = max(check.tolerance, lost)
@@ -123,14 +123,14 @@ def derived(subject: CheckedFunction, choices: np.random.Generator) -> CheckedFu
 
 
 def forward_report(subject: CheckedFunction, choices: np.random.Generator, report: GradientReport) -> GradientReport:
-    """Return the report, or one that forward mode differs from the backward, which is right."""
+    """Return the report unchanged, or a report that forward mode differs from the backward, which is right."""
     directions = [random_signed(array.shape, choices, SEED_WIDTH) for array in subject.point]
     try:
         pullback = subject.pullback(subject.point)
         tangents = _tangents(pullback, directions)
     except WrongError:
         raise
-    except Exception as error:  # noqa: BLE001 (rules of users and of engines may raise anything)
+    except Exception as error:  # noqa: BLE001 (rules of users may raise any exception)
         return unchecked(subject.engine.adapter.name, f"forward mode is not there: {first_line(error)}", raised=error)
     for k, tangent in tangents.items():
         for _ in range(SEEDS):
@@ -162,7 +162,7 @@ def _tangents(pullback: Pullback, directions: Sequence[Array]) -> dict[int, Arra
 
 
 def batched_report(subject: CheckedFunction, choices: np.random.Generator, report: GradientReport) -> GradientReport:
-    """Return the report, or one that gradients under a batch of cotangents differ from those under each of them."""
+    """Return the report unchanged, or a report that batched gradients differ from gradients under single cotangents."""
     pullback, library = subject.pullback(subject.point), subject.library
     batches = {
         k: random_signed((BATCH, *pullback.outputs[k].shape), choices, SEED_WIDTH) for k in differentiable(pullback)
@@ -215,7 +215,7 @@ def only_checked(subject: CheckedFunction, chosen: Sequence[int]) -> Callable[..
     def function(*primals: Any) -> tuple[Any, ...]:
         try:
             outputs = subject.applied(*primals)
-        except SubjectError as error:  # checkpoints know the exceptions that they end a call with
+        except SubjectError as error:  # a checkpoint ends a call with an exception of its own
             raise error.__cause__ or error from error
         return tuple(outputs[k] for k in chosen)
 

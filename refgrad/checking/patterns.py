@@ -1,4 +1,4 @@
-"""Patterns of a wrong gradient: the mistake that all of its entries together show beyond doubt."""
+"""Patterns of a wrong gradient: mistakes that are evident from all of its entries together."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FEWEST_SETS = 100
 """Least number of sets of wrong entries of the same size for which a condition on their values is no coincidence."""
 
 SHORTEST = 3
-"""Least length of an axis that explains a factor: a factor of 2 may also be a term that is added twice."""
+"""Smallest length of an axis that explains a factor. A factor of 2 may also come from a term that is added twice."""
 
 LOST, FEW = 2.0**-40, 2.0**-6
 """Bounds of the relative error of numbers whose leading digits are right."""
 
 MOVES = (1, -1, 2, -2)
-"""Numbers of entries by which a gradient may be moved."""
+"""Shifts of a gradient along its entries that are tried."""
 
 CAUSES: Mapping[str, str] = MappingProxyType({
     "every entry is 2 times what it should be": ": look for a term that is added twice",
@@ -36,7 +36,7 @@ CAUSES: Mapping[str, str] = MappingProxyType({
 """Causes of some patterns."""
 
 FRACTION = r"\d+\.\d+"
-"""Pattern of numbers that differ a little between points."""
+"""Regular expression for decimal fractions, which may differ between points."""
 
 LEAVES = "nothing arrives: look for a value that leaves the graph (item, numpy, detach, a copy)"
 PASSED = "the incoming gradient is passed on unchanged"
@@ -69,7 +69,7 @@ class Whole:
         return max(NEAR, 4 * self.form.unit)
 
     def fits(self, model: Array, parameters: int = 0) -> bool:
-        """Return True if the claimed gradient is that of a model with so many parameters, which is no coincidence.
+        """Return True if the claimed gradient agrees with a model beyond coincidence. ``parameters`` were fitted to it.
 
         Half of the evidence is enough, since a pattern must hold at two points.
         """
@@ -115,7 +115,7 @@ def _shared(lists: Sequence[Sequence[str]]) -> str:
 
 
 def _of_several(gradients: Sequence[Whole]) -> Iterator[str]:
-    """Yield the inputs that get each other's gradients."""
+    """Yield the patterns of several gradients: inputs that get each other's gradients."""
     for one, other in permutations(gradients, 2):
         if one.claimed.shape != other.truth.shape or one.right.all() or one.same(one.truth, other.truth).all():
             continue
@@ -160,13 +160,13 @@ def _order(g: Whole) -> Iterator[str]:
 
 
 def _slopes(claimed: Array, regressor: Array, axes: tuple[int, ...] | None = None) -> Array:
-    """Return the factors of a regressor, one for each group of entries along some axes."""
+    """Return the factor of a regressor, by least squares, for each group of entries along some axes."""
     total = np.sum(np.square(regressor), axis=axes, keepdims=True)
     return np.asarray(np.sum(claimed * regressor, axis=axes, keepdims=True) / np.where(total > 0, total, 1.0))
 
 
 def _ratio(g: Whole, factor: float, subject: str) -> str:
-    """Return what it means that a part of the gradient has a factor."""
+    """Describe a factor of a part of the gradient, such as ``the sign of every entry is flipped``."""
     if abs(factor + 1) < g.close:
         return f"the sign of {subject} is flipped"
     for ratio, words in ((factor, "is {} times what it should be"), (1 / factor, "lacks a factor of {}")):
@@ -192,7 +192,7 @@ def _factor(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[str]
 
 
 def _reduced(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, str]]:
-    """Yield the lengths of axes that the input or an output has more often than the other, and the names of these."""
+    """Yield lengths of axes that occur more often in the input than in an output, or the reverse, with the names."""
     for k, output in enumerate(output_shapes):
         shapes = {f"input {g.name}": g.truth.shape, f"output {k}": output}
         for (name, own), other in zip(shapes.items(), (output, g.truth.shape), strict=True):
@@ -206,7 +206,7 @@ def _reduced(g: Whole, output_shapes: Sequence[tuple[int, ...]]) -> Iterator[tup
 
 
 def _group_factors(g: Whole) -> Iterator[str]:
-    """Yield the axis along which indices have factors of their own, unless any gradient of rank one would have."""
+    """Yield the axis along which each index has its own factor, unless that holds for every gradient of rank one."""
     for axis, length in enumerate(g.truth.shape if g.truth.ndim > 1 else ()):
         if np.linalg.matrix_rank(np.moveaxis(g.truth, axis, 0).reshape(length, -1)) <= 1:
             continue
@@ -233,7 +233,7 @@ def _locations(g: Whole) -> Iterator[str]:
 
 
 def _there(g: Whole, wrong: Array) -> str:
-    """Return what all wrong entries have in common."""
+    """Describe what all wrong entries have in common; an empty string if nothing."""
     if not g.claimed[wrong].any():
         return ", where nothing arrives"
     factor = _slopes(g.claimed[wrong], g.truth[wrong]).item()
@@ -244,7 +244,7 @@ def _there(g: Whole, wrong: Array) -> str:
 
 
 def _mask(g: Whole) -> Iterator[str]:
-    """Yield the value of the input above or below which the entries are wrong."""
+    """Yield the value of the input above or below which exactly the wrong entries lie."""
     if g.point.shape != g.claimed.shape:
         return
     right, wrong = g.point[g.right], g.point[~g.right]
@@ -266,7 +266,7 @@ def _round_number(low: float, high: float) -> str:
 
 
 def _terms(g: Whole) -> Iterator[str]:
-    """Yield the array of which the error is a multiple, over all entries or along an axis, but the truth is not."""
+    """Yield the array of which the error, but not the truth, is a multiple, over all entries or along an axis."""
     axes = range(g.truth.ndim)
     groups = {"": tuple(axes), **{f" along axis {axis}": (axis,) for axis in axes if g.truth.ndim > 1}}
     size = float(np.max(np.abs(g.claimed - g.truth)))

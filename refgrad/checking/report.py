@@ -15,7 +15,7 @@ Outcome = Literal["right", "wrong", "inconclusive"]
 Method = Literal["certified", "differences", "directions", "none"]
 
 CAUSES = frozenset({"kink", "pole", "noise", "domain", "time", "raises", "changes", "unsupported"})
-"""Causes of an inconclusive report: the point, the rounding of the function, or a function that cannot be checked."""
+"""Causes of an inconclusive report. They concern the point, the rounding of the function, or its kind."""
 
 OUT_OF_TIME = "no gradient could be held against the truth in the time that there was: raise the budget"
 """Message of a check that ended before it had judged a gradient."""
@@ -58,7 +58,7 @@ class Explanation:
     discrepancy: Discrepancy | None = None
 
     def __call__(self) -> Explanation:
-        """Return itself, as the explanation of a report that need not be found any more."""
+        """Return itself: a report calls its explanation, which may still have to be computed."""
         return self
 
 
@@ -68,8 +68,8 @@ class GradientReport:
 
     ``method`` is the source of the truth: ``certified`` (an interval, from the operator table), ``differences`` (by
     directions, and by entries where these leave anything open) or ``directions`` (if there are many entries);
-    ``reason`` says why it was not certified. ``looked_at`` is the number of the ``entries`` for which an error in one
-    alone would have shown.
+    ``reason`` says why it was not certified. ``looked_at`` is the number of the ``entries`` in which a single error
+    would have been visible.
 
     ``sees_from`` is the relative error above which a single wrong entry of the gradient under a seed is never missed,
     if that is known. ``chance_to_miss`` bounds the probability that errors in several entries cancel.
@@ -80,10 +80,11 @@ class GradientReport:
     ``inconclusive`` holds the entries that could not be judged, and those at a kink whose value is legal; ``cause`` is
     one of ``CAUSES``. A report that is inconclusive for a cause that was ``allowed`` is true, too.
 
-    ``message`` is the whole text about what is wrong or inconclusive, empty if the outcome says it all, and
-    ``discrepancy`` is the wrong entry that it shows. Both come from the ``explanation``, which is found when it is read
-    first: the function is run again then, on copies of the inputs, for the time that was left of the budget. If its
-    outputs have changed, the text is that of the check itself. :meth:`explained` finds it at once.
+    ``message`` is the whole text about what is wrong or inconclusive; it is empty if the outcome alone is enough.
+    ``discrepancy`` is the wrong entry that the message is about. Both come from the ``explanation``, which is computed
+    when one of them is read first: the function is then run again, on copies of the inputs, for the rest of the budget.
+    If the outputs of the function have changed, the message is that of the check itself. :meth:`explained` computes the
+    explanation at once.
 
     ``contexts`` names the contexts in which the gradient is that of the plain call. ``refused`` has a line for each
     call in a context that raised an exception since it is not supported.
@@ -120,12 +121,12 @@ class GradientReport:
         return self.outcome == "right" or self.allowed
 
     def allowing(self, causes: Collection[str]) -> GradientReport:
-        """Return the report as it is if these causes are allowed."""
+        """Return the report with these causes allowed."""
         allowed = self.outcome == "inconclusive" and self.cause in causes
         return replace(self, allowed=True) if allowed else self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what pickles the explained report."""
+        """Pickle the report with its explanation computed."""
         explained = self.explained()
         return GradientReport, tuple(getattr(explained, each.name) for each in fields(self))
 
@@ -144,7 +145,7 @@ class GradientReport:
         return replace(self, explanation=self.explanation())
 
     def introduced(self, words: str) -> GradientReport:
-        """Return the report with a few words before its text."""
+        """Return the report with ``words`` before its text."""
         return replace(self, explanation=cache(lambda: Explanation(f"{words}{self}", self.discrepancy)))
 
     def __str__(self) -> str:
@@ -172,9 +173,9 @@ class GradientReport:
 
 
 def answered(report: GradientReport, *, raise_exception: bool = True, **tolerances: float | None) -> bool:
-    """Return the answer of a checker with the name and the arguments of another library's.
+    """Return the result of a checker that has the name and the arguments of another library's checker.
 
-    Raise an error if the gradient is not right, with a line about the tolerances other than None, which are not used.
+    Raise an error if the gradient is not right. Its message mentions given tolerances, which are not used.
     """
     if raise_exception and not report:
         names = ", ".join(name for name, value in tolerances.items() if value is not None)

@@ -27,7 +27,7 @@ Make = Callable[[int, Array], Any]
 """Function that makes the tensor of a checked input from its number and its array."""
 
 NO_KIND = Kind("object")
-"""Kind of inputs that are no tensors."""
+"""Kind of inputs that are not tensors."""
 
 REUSABLE = frozenset({"retain_graph", "accumulate", "zero_grad", "seed"})
 """Features that several backward calls through one recorded graph need."""
@@ -156,7 +156,7 @@ class CheckedFunction:
         try:
             outputs = (function or self.function)(*passed)
         except Exception as error:
-            if not self.copied and "leaf Variable" in str(error):  # it writes to its inputs, which are leaves here
+            if not self.copied and "leaf Variable" in str(error):  # it writes to an input, which is a leaf
                 self.copied = True
                 return self.call(arguments, function)
             raise SubjectError(f"the function raised {type(error).__name__}: {error}") from error
@@ -198,7 +198,7 @@ def _name(leaf: Any) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Suppress the warnings of the function and of the check, once for all calls, as it takes as long as a call."""
+    """Suppress warnings of the function and of the check. Used once for all calls, since it is slow."""
     with np.errstate(all="ignore"), catch_warnings(action="ignore"):
         yield
 
@@ -231,10 +231,10 @@ class Pullback:
     """The function run forward once, and its gradients under any seeds."""
 
     runs_by_itself = False
-    """True if a backward runs the function anew, so that no state is left to the next one."""
+    """True if each backward runs the function anew, so that no state carries over to the next backward."""
 
     make: Make | None = None
-    """Function that creates the checked inputs; None for that of the subject."""
+    """Function that creates the checked inputs; None for the function of the subject."""
 
     outputs: Arrays
     kinds: tuple[Kind, ...]
@@ -253,7 +253,7 @@ class Pullback:
     def active(self) -> tuple[bool, ...]:
         """Mask of the outputs that can be run backward.
 
-        Those are the floating ones; if the engine says which of these were recorded, only those, if there are any.
+        These are the floating outputs or, if the engine declares which of them were recorded, only the recorded ones.
         """
         floating = tuple(kind.floating for kind in self.kinds)
         recorded = tuple(
@@ -285,14 +285,14 @@ class Pullback:
         raise NotImplementedError
 
     def seeded(self, seeds: Seeds) -> Iterator[tuple[int, Array, Any]]:
-        """Yield the outputs with a seed, each with its seed as an array and as a tensor."""
+        """Yield each output that has a seed, with the seed as an array and as a tensor."""
         for k, seed in enumerate(seeds):
             if seed is not None and getattr(self.tensors[k], "requires_grad", True):
                 yield k, seed, self.library.seed(seed, self.kinds[k])
 
     @contextmanager
     def backward_from(self, output: int) -> Iterator[None]:
-        """Convert exceptions of the backward. If there is no backward at all, it is unsupported."""
+        """Convert exceptions of the backward to WrongError, or to UnsupportedError if there is no backward at all."""
         self.subject.deadline.refuse()
         try:
             yield
@@ -371,7 +371,7 @@ class TapePullback(Pullback):
         return tuple(totals)
 
     def collect(self, adapter: TapeAdapter) -> list[Array | None]:
-        """Read the gradients of the leaves."""
+        """Read the gradients that are stored in the leaves."""
         gradient = calls.gradient(adapter, "leaf")
         gradients = [self.subject.engine.evaluate(gradient, leaf=leaf) for leaf in self.leaves]
         return [None if each is None else self.library.read_gradient(np.asarray(each)) for each in gradients]

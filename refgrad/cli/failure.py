@@ -43,7 +43,7 @@ def failure_of(error: BaseException) -> Failure:
             return Failure(f"the engine ended the process with status {error.code}", Status.CANNOT_START)
         case EngineStartError():
             return Failure(str(error), Status.CANNOT_START)
-        case UserError() | FileNotFoundError():  # such as the command of `refgrad mutate`
+        case UserError() | FileNotFoundError():  # e.g. the command of `refgrad mutate` does not exist
             return Failure(str(error), Status.WRONG_USAGE)
         case OSError():
             return Failure(str(error), Status.BROKEN)

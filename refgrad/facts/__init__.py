@@ -82,7 +82,7 @@ class Evidence:
         here = {"step": self.step, "repeatable": self.repeatable, "seen_in": self.seen, "runs": self.runs}
         [kind] = [kind for kind, each in KINDS.items() if type(self.fact) is each]
         members = {KEYS.get(name, name): value for name, value in asdict(self.fact).items()}  # type: ignore[call-overload]
-        return {**here, "fact": json.loads(json.dumps({"kind": kind, **members}))}  # with lists for tuples
+        return {**here, "fact": json.loads(json.dumps({"kind": kind, **members}))}  # JSON turns tuples into lists
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Evidence:

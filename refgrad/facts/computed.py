@@ -19,16 +19,16 @@ TEXTS: Final = parsed_toml(shipped_path("texts", "facts.toml"))
 """Texts of messages and sentences, by table and name."""
 
 LONGEST: Final = 90
-"""Characters of an expression that is still written out."""
+"""Largest number of characters of an expression that is written out."""
 
 MOST_VALUES: Final = 3
 """Largest number of leaves whose values are printed, and of entries of a leaf of which a single one would do."""
 
 MOST_ENTRIES: Final = 4
-"""Largest number of entries of an array that is printed where all of them count."""
+"""Largest number of entries of an array that is printed if all entries matter."""
 
 DEFAULT: Final = "float64"
-"""The precision that is not mentioned."""
+"""Precision that texts do not mention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Computed:
 
     @property
     def plain(self) -> bool:
-        """Whether there is nothing but one computation and one backward."""
+        """True if the scenario has only one computation and one backward."""
         return len(self.outputs) <= 1 and all(
             isinstance(s, kinds.Leaf | kinds.Apply | kinds.Backward | kinds.Read | kinds.Grad | kinds.Jvp)
             for s in self.steps
@@ -105,7 +105,7 @@ class Computed:
 
     @property
     def before(self) -> str:
-        """What stands before a subject where more happens than one computation, or in another precision."""
+        """Text before a subject if there is more than one computation, or another precision."""
         precisions = {leaf.value.dtype for leaf in self.leaves.values()} & FORMATS.keys()
         precision = "" if len(precisions) != 1 or DEFAULT in precisions else f"in {min(precisions)}, "
         return precision if self.plain else f"at the end of the program, {precision}"
@@ -143,7 +143,7 @@ class Computed:
         return all(row is not None and row.formula is not None for row in rows)
 
     def subject(self, subject: Subject) -> str:
-        """Name an array by what it was computed as."""
+        """Return the name of an array: the expression that computes it."""
         text = self.texts.get(subject.name, subject.name)
         if subject.of == "gradient":
             backwards, resets = len(self.outputs), any(isinstance(step, kinds.ZeroGrad) for step in self.steps)
@@ -156,7 +156,7 @@ class Computed:
         return replace(subject, name=f"`{subject.name}`").text
 
     def slope(self, name: str) -> str:
-        """Name the gradient of a tensor, with what it is a gradient of where that is one thing."""
+        """Return the name of the gradient of a tensor, with the output if there is only one."""
         one = len({*self.outputs}) <= 1
         return f"the gradient of `{self.output}` with respect to `{name}`" if one else f"the gradient of `{name}`"
 
@@ -171,14 +171,14 @@ class Computed:
         return f", in {' over '.join(names)}," if any(forward) else ""
 
     def derivative(self, pushed: kinds.Jvp) -> str:
-        """Name what forward mode makes."""
+        """Return the name of a directional derivative."""
         moved = [f"`{leaf}` moves{_by(tangent.to_numpy())}" for leaf, tangent in pushed.tangents]
         output = self.texts.get(pushed.output, pushed.output)
         return f"the forward-mode derivative of `{output}` as {' and '.join(moved)}"
 
     @property
     def possible(self) -> str:
-        """What an engine must be able to do at the last step."""
+        """What the last step requires of an engine."""
         point = self.point()
         match self.steps[-1] if self.steps else None:
             case kinds.Apply(name=name) | kinds.Read(what="value", name=name):

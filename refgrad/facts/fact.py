@@ -45,7 +45,7 @@ class Fact:
     __slots__ = ()
 
     name: ClassVar[str] = ""
-    """What is wrong, in two words, where that says more than the severity."""
+    """Name of the fault in two words, if it says more than the severity."""
 
     links_must_agree: ClassVar[bool] = False
     """True if findings with this fact have one cause only if their links agree."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from refgrad.generation.profile import (
 from refgrad.operators import Argument, Operator
 from refgrad.operators.operator import Shape
 from refgrad.scenario.formats import rounded
-
-ON_EDGE: Final = -1.0
-"""Margin for values that may lie on a kink."""
 
 
 def sample_range(operator: Operator, argument: Argument) -> tuple[float, float]:
@@ -136,7 +133,7 @@ def apply_operator(builder: Builder, operator: Operator) -> bool:
     if edge and builder.choices.happens("fair_coin"):
         return apply_on_edge(builder, operator)
     existing = choose_operands(builder, operator, PROBABILITIES["fresh_leaf"])
-    return commit(builder, operator, existing, margin=ON_EDGE if edge else MARGIN) or apply_afresh(builder, operator)
+    return commit(builder, operator, existing, margin=None if edge else MARGIN) or apply_afresh(builder, operator)
 
 
 def apply_afresh(builder: Builder, operator: Operator) -> bool:
@@ -150,11 +147,11 @@ def apply_on_edge(builder: Builder, operator: Operator) -> bool:
     if any(operand.array.size == 0 for operand in operands):
         return False
     if has_ties(operator):
-        return commit(builder, operator, [with_ties(builder.choices, operands[0])], margin=ON_EDGE)
+        return commit(builder, operator, [with_ties(builder.choices, operands[0])], margin=None)
     example = builder.choices.choice([example for edge in operator.edges for example in edge.examples])
     attributes = {name: value for name, value in example.items() if name in operator.attribute_names}
     moved = put_on_edge(builder.choices, operator, operands, example, builder.profile.dtype)
-    return commit(builder, operator, moved, margin=ON_EDGE, fixed=attributes)
+    return commit(builder, operator, moved, margin=None, fixed=attributes)
 
 
 def commit(
@@ -162,10 +159,13 @@ def commit(
     operator: Operator,
     operands: list[Operand],
     *,
-    margin: float,
+    margin: float | None,
     fixed: Mapping[str, Any] = MappingProxyType({}),
 ) -> bool:
-    """Apply the operator to these operands with random attributes, except for ``fixed``, if that is admitted."""
+    """Apply the operator to these operands with random attributes, except for ``fixed``, if that is admitted.
+
+    Without a ``margin`` the operands may lie on a kink.
+    """
     shapes = tuple(operand.shape for operand in operands)
     attributes = choose_attributes(builder.choices, operator, shapes, builder.profile, fixed)
     value = builder.compute(operator, operands, attributes, margin=margin)

@@ -178,13 +178,13 @@ class Builder:
         )
 
     def compute(
-        self, operator: Operator, arguments: Sequence[Operand], attributes: Mapping[str, Any], *, margin: float
+        self, operator: Operator, arguments: Sequence[Operand], attributes: Mapping[str, Any], *, margin: float | None
     ) -> Operand | None:
         """Return the operator's result, or None if it is rejected.
 
-        Rejected are shapes that do not fit or that the profile does not admit, points outside of the domain or within
-        ``margin`` of a kink, matrices that are singular up to rounding, and results that are too large, not finite or
-        of too high a rank.
+        Rejected are shapes that do not fit or that the profile does not admit, points outside of the domain, points
+        within ``margin`` of a kink, unless that is None, matrices that are singular up to rounding, and results that
+        are too large, not finite or of too high a rank.
         """
         bound = operator.bind({name: native(value) for name, value in attributes.items()})
         applied = AppliedOperator(operator, [argument.array for argument in arguments], bound)
@@ -207,5 +207,5 @@ class Builder:
         limit = largest_value(self.profile.dtype)
         if not value.within(-limit, limit):
             return None
-        least = max(margin, least_margin(self.profile.dtype))
-        return None if margin >= 0 and applied.distance_to_kink(array) <= least else value
+        clear = margin is None or applied.distance_to_kink(array) > max(margin, least_margin(self.profile.dtype))
+        return value if clear else None

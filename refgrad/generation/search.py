@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, TypeVar
 
-from refgrad.generation.shrinking import LIMIT, Fails, shrink
+from refgrad.generation.profile import COUNTS
+from refgrad.generation.shrinking import Fails, shrink
 from refgrad.scenario import Scenario
 
 T = TypeVar("T")
-
-BATCH: Final = 16
-"""Number of scenarios that are prepared together, to exchange few messages with an engine in another process."""
 
 SEED_BYTES: Final = 8
 """Number of bytes of a seed."""
@@ -44,7 +42,7 @@ def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
     seed: int,
     max_examples: int,
     key: str = "",
-    shrink_limit: int = LIMIT,
+    shrink_limit: int = COUNTS["shrinks"],
     prepare: Callable[[Sequence[Scenario]], object] | None = None,
 ) -> FirstFailure:
     """Try scenarios until one fails, and shrink it.
@@ -61,8 +59,8 @@ def find_counterexample(  # noqa: PLR0913 (callers choose each of them, by name)
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield consecutive slices of at most :data:`BATCH` items."""
-    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+    """Yield consecutive slices of at most ``COUNTS["batch"]`` items."""
+    return (items[start : start + COUNTS["batch"]] for start in range(0, len(items), COUNTS["batch"]))
 
 
 def _scenarios(

@@ -1,6 +1,6 @@
 """The shrinker, which reduces a scenario that fails to a small one that still does, and the weight that it reduces.
 
-The shrinker asks questions, each of which depends on the answers to those before it.
+The shrinker is a sequence of questions whether a simpler scenario still fails. Each depends on the answers so far.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
+from refgrad.generation.profile import COUNTS
 from refgrad.generation.repair import Evaluated, Kept, adapted, evaluated, repaired
 from refgrad.generation.simplifications import SIMPLIFICATIONS, Steps, complexity
 from refgrad.scenario import Backward, Grad, Hook, Scenario
@@ -20,11 +21,8 @@ from refgrad.scenario.rewrite import needed, renamed
 
 Fails: TypeAlias = Callable[[Scenario], bool]
 
-LIMIT: Final = 1000
-"""Largest number of scenarios that are tested while shrinking."""
 
-
-def shrink(scenario: Scenario, fails: Fails, limit: int = LIMIT) -> Scenario:
+def shrink(scenario: Scenario, fails: Fails, limit: int = COUNTS["shrinks"]) -> Scenario:
     """Return a scenario that fails like this one, and of which no known simplification fails.
 
     Shrinking is greedy and deterministic: any candidate that is simpler (see :func:`refgrad.generation.weight`) and

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from refgrad.generation.attributes.rules import simpler_attributes, with_lengths
+from refgrad.generation.profile import COUNTS
 from refgrad.generation.repair import Evaluated
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step, rewrite
@@ -22,13 +23,6 @@ from refgrad.scenario.rewrite import mapped, needed, spliced, substituted
 Steps: TypeAlias = Sequence[Step]
 Simplification: TypeAlias = Callable[[Evaluated], Iterator[Steps]]
 Index: TypeAlias = tuple[slice | int, ...]
-
-LONGEST: Final = 16
-"""Largest number of consecutive steps that are removed at once, except for halves."""
-
-
-FEW: Final = 8
-"""Largest number of entries of an array that is also simplified entry by entry."""
 
 
 def single_application(current: Evaluated) -> Iterator[Steps]:
@@ -189,7 +183,7 @@ def shorter_lives(current: Evaluated) -> Iterator[Steps]:
     while length:
         for start in range(len(steps) - length, -1, -length):
             yield consistent([*steps[:start], *steps[start + length :]])
-        length = min(length // 2, LONGEST)
+        length = min(length // 2, COUNTS["steps_removed_at_once"])
 
 
 def without_one_change(current: Evaluated) -> Iterator[Steps]:
@@ -300,7 +294,7 @@ def simpler_constants(constant: Constant) -> Iterator[Constant]:
     counting = np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
     for simpler in (np.ones_like(array), counting, np.copysign(counting, array), np.round(array), np.trunc(array)):
         yield Constant.of(simpler, constant.dtype)
-    for index in range(array.size if array.size <= FEW else 0):
+    for index in range(array.size if array.size <= COUNTS["simplified_entries"] else 0):
         for number in (1.0, 2.0, 0.5, np.round(array.flat[index]), np.round(array.flat[index], 1)):
             changed = array.copy()
             changed.flat[index] = number

@@ -30,7 +30,7 @@ SEEDS_STAY: Final = "contracts/seeds_stay_as_they_are"
 PLAIN: Final = frozenset({"negative", *isolation.REDUCTIONS}.union(*isolation.ROLES.values()))
 """Operators whose scenarios show whether a behaviour holds.
 
-A failure with another operator may be that operator's: a wrong matmul does not show that accumulation is wrong.
+A failure with another operator may be the fault of that operator: a wrong matmul says nothing about accumulation.
 """
 
 EXACT: Final = frozenset(OUTCOMES) - FAILURES

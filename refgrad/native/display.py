@@ -20,7 +20,7 @@ from refgrad.native.statements import Argument, Call, Function, Name, Names, Sho
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
 
 HALVES = frozenset({"float16", "bfloat16"})
-"""Dtypes in which engines may round otherwise if the seed is left out."""
+"""Dtypes in which engines may round differently if the seed is omitted."""
 
 
 def displayed(  # noqa: PLR0913 (each is a part of what is shown)
@@ -203,7 +203,7 @@ class _Display(FunctionalWriter):
         return any("{output}" in (template or "") for template in templates)
 
     def differentiated(self, output: str, leaves: tuple[str, ...]) -> tuple[str, list[Statement]]:
-        """Return the variable of a function, and its definition unless that stands before the program."""
+        """Return the variable of a function, and its definition if that cannot stand at the program's beginning."""
         key = output, leaves
         if key in self.functions:
             return self.functions[key], []

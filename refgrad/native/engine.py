@@ -218,7 +218,7 @@ def _completed(step: Step, seen: Observation) -> Observation:
 
 
 def _with_changes(scenario: Scenario, seen: tuple[Observation, ...]) -> tuple[Observation, ...]:
-    """Add to the observation of each backward the seeds so far that have changed; it may only read them."""
+    """Add to the observation of each backward the earlier seeds that have changed, which no backward may write to."""
     seeds = [step.seed for step in scenario.steps if isinstance(step, Backward | Grad) and step.seed is not None]
     return tuple(
         replace(each, changed=tuple(_changes(each.arrays, seeds))) if isinstance(step, Backward) else each

@@ -64,5 +64,5 @@ def is_importable(module: str) -> bool:
 def _missing_file(path: Path) -> str:
     try:
         return "" if path.exists() else f"{path.absolute()}: there is no such file"
-    except OSError:  # too long for a file name, which reading the file reports
+    except OSError:  # too long for a file name; reading the file reports that
         return ""

@@ -195,12 +195,12 @@ class RunnerProcess:
             raise self._end("crashed", f"wrote to the pipe of answers what is no answer: {line[:80]!r}") from error
         answer: dict[str, Any] = decoded if isinstance(decoded, dict) else {}
         if self.forks and isinstance(answer.get("ended"), int):
-            status = answer["ended"]  # the next fork has taken over
+            status = answer["ended"]  # another fork answers from now on
             raise self._error("crashed", ending_of(status), from_outside=-status in FROM_OUTSIDE)
         answered = answer.get("id")
         if answered != request["id"]:
             detail = f"answered another request than it was sent: {line[:80]!r}"
-            earlier = isinstance(answered, int) and answered < request["id"]  # which this request did not cause
+            earlier = isinstance(answered, int) and answered < request["id"]  # the end was not caused by this request
             raise self._end("crashed", detail, from_outside=earlier)
         return answer
 
@@ -238,7 +238,7 @@ class RunnerProcess:
                 continue
             searched = len(self._pending)
             now, marks = time.monotonic(), self._marks[STEPS]
-            mark = marks[: STEPS.stop // 2] if any(marks) else b""  # no mark before the first step of the first program
+            mark = marks[: STEPS.stop // 2] if any(marks) else b""  # no step has begun, so there is no mark yet
             if mark != marked:
                 marked, deadline = mark, min(last, now + seconds) if mark else last
                 used, waited = processor_time(self.pid)

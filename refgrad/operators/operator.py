@@ -65,7 +65,7 @@ class Structure:
         return partial(self.function, system) if self.by_system else self.function
 
 
-def require(condition: bool, problem: str) -> None:  # noqa: FBT001 (what is required, as in assert)
+def require(condition: bool, problem: str) -> None:  # noqa: FBT001 (a condition, as in assert)
     """Raise ValueError with the message ``problem`` unless ``condition`` is true."""
     if not condition:
         raise ValueError(problem)

@@ -3,8 +3,8 @@
 An engine has a process of its own, so that it rarely kills a worker: only the reference engine, and engines graded with
 ``--refgrad-in-process``, run in the worker. A check in which workers die repeatedly has the verdict ``crashed``.
 
-They share the operator's boundary cases, which a worker caches, and need each other's verdicts, for which no worker
-waits then.
+The checks of one operator run on one worker. They share boundary cases, which a worker caches, and use each other's
+verdicts, for which no other worker has to wait.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ SECONDS_STOPPED: Final = 6.0
 """Time in seconds after which a worker that is stopped by a signal is replaced."""
 
 SAMPLES: Final = 3
-"""Number of samples of a worker's state in that time, all of which must find it stopped."""
+"""Number of times that a worker's state is read within ``SECONDS_STOPPED``, and found to be stopped each time."""
 
 SECONDS_TO_END: Final = 5
 """Time in seconds that a worker whose connection broke may take to end."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.report.pages import markdown_templates
-
-USUAL: Final = 4.0
-"""Largest error in ulps that is not listed, and largest error in rounding budgets that rounding explains."""
 
 
 def accuracy_page(documents: Sequence[Mapping[str, Any]]) -> str:
     """Return the page: a table for each engine, with the errors that rounding does not explain, then the largest."""
     tables = [
-        sorted(each["worst"], key=lambda row: (row["budgets"] <= USUAL, -row["ulps"], row["operator"]))
+        sorted(each["worst"], key=lambda row: (row["budgets"] <= ALLOWANCE, -row["ulps"], row["operator"]))
         for each in documents
     ]
     page = markdown_templates().get_template("accuracy.md.jinja")
-    return page.render(tables=list(zip(documents, tables, strict=True)), usual=USUAL)
+    return page.render(tables=list(zip(documents, tables, strict=True)), usual=ALLOWANCE)

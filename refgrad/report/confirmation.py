@@ -103,10 +103,10 @@ def _answer(script: Script, output: Output) -> Answer:
     if error is not None and not (failed and script.printed.fails):
         return "not confirmed"
     is_printed = None if fact is None else fact.is_printed(output)
-    if script.printed.fails:  # if no single value shows the fact, it is enough that the assertion fails
+    if script.printed.fails:  # a failed assertion suffices if no single value shows the fact
         return _confirmed(failed and is_printed is not False)
     return _confirmed(is_printed is True)
 
 
-def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a word for a truth value)
+def _confirmed(holds: bool) -> Answer:  # noqa: FBT001 (a private function of one argument)
     return "confirmed" if holds else "not confirmed"

@@ -28,7 +28,7 @@ SYMBOLS: Final[Mapping[str, str]] = {name: row["symbol"] for name, row in TABLE[
 MEANINGS: Final[Mapping[str, str]] = {name: row["meaning"] for name, row in TABLE["outcomes"].items()}
 
 UPSTREAM_FILE: Final = "upstream.toml"
-"""File beside the reports, of links to what others know of findings, each with the date on which it was looked up."""
+"""Name of the file next to the reports that links findings to reports of others, with the date of each look-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Known:
     note: str = ""
 
     def explains(self, engine: str, checks: Iterable[str]) -> bool:
-        """Whether it is about one of some checks of an engine."""
+        """Return True if the report is about one of these checks of an engine."""
         return engine == self.engine and not self.checks.isdisjoint(checks)
 
 
 def read_upstream(folder: Path) -> list[Known]:
-    """Read what is known beside the reports of a folder, nothing where there is no such file.
+    """Read the reports of others that are listed next to the reports of a folder; none without such a file.
 
     Raises ReportError where the file is malformed.
     """

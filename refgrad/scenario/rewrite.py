@@ -65,7 +65,7 @@ def needed(steps: Sequence[S], names: Collection[str] = (), *, actions: bool = F
 
 
 def closure(start: Iterable[H], following: Callable[[H], Iterable[H]]) -> list[H]:
-    """Return what is reached from these objects, themselves included, in the order in which it is visited."""
+    """Return all objects that are reached from these, themselves included, in the order of a traversal."""
     reached: dict[H, None] = {}
     waiting = list(start)
     while waiting:

@@ -115,3 +115,7 @@ def test_an_interval_is_halved() -> None:
 
 def test_a_function_that_is_zero_everywhere_has_no_zero() -> None:
     assert root(lambda _: 0.0, inner_edges.OFFSETS) is None
+
+
+def test_both_sides_of_an_edge_are_tried_at_equal_distances() -> None:
+    assert set(inner_edges.OFFSETS) == set(-inner_edges.OFFSETS)

@@ -59,6 +59,8 @@ def two(first: Any, second: Any) -> str:
         ),
         (np.where(POINT > 1, 2 * X, X), "wrong only where the input is > 1"),
         (np.where(POINT < 0, 0, X), "wrong only where the input is < 0"),
+        (np.where(POINT < -1.1, 0, X), "wrong only where the input is < -1.1"),
+        (np.where(POINT > 1.6, 0, X), "wrong only where the input is > 1.6"),
         (X.astype(np.float32).astype(float), "right in its leading digits only"),
         (1.001 * X, "every entry is 1.001 times what it should be"),
         (X, ""),

@@ -15,7 +15,7 @@ from refgrad.checking.tracing.aten import AtenCalls
 from refgrad.checking.tracing.jax_program import JaxProgram
 from refgrad.checking.tracing.numpy_array import NumpyTranslator, TracedArray
 from refgrad.checking.tracing.recorder import Recorder, call_names
-from refgrad.interpreter import Float64, evaluate
+from refgrad.interpreter import Float64, evaluate, expanded
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import start
 from refgrad.operators import operator_table
@@ -68,6 +68,13 @@ def test_the_scenario_of_a_function() -> None:
         "a3 = sum a2 axis=1 keepdims=true\n"
     )
     assert (found.inputs, found.outputs, found.dtype) == (["x1"], ("a3",), "float64")
+
+
+@pytest.mark.engines
+def test_the_steps_of_composites_count_as_operators() -> None:
+    torch = pytest.importorskip("torch", reason="needs refgrad[torch]")
+    found = traced(lambda x: torch.softmax(x, 1) * 2, X, name="torch")
+    assert found.operations == len(expanded(found.scenario).applications) > len(found.scenario.applications)
 
 
 def test_a_function_that_overflows_is_traced_to_what_it_returns() -> None:

@@ -140,3 +140,5 @@ def test_a_composite_is_drawn_and_written_out(name: str) -> None:
         assert all(operator_table()[inner].composite is None for inner in plain.operators)
         values, inner = evaluate(scenario, Float64()), evaluate(plain, Float64())
         assert all(np.array_equal(values[key], inner[key], equal_nan=True) for key in values)
+        required, kept = ([x.name for x in each.leaves if x.requires_grad] for each in (scenario, plain))
+        assert kept == required

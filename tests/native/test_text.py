@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import unicodedata
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.native.text import plain_line, plain_streams, plain_text, repeatable_text
+from refgrad.native.text import PlainStream, plain_line, plain_streams, plain_text, repeatable_text
 
 REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -94,3 +95,18 @@ def test_each_stream_escapes_what_is_written_to_it(capsys: pytest.CaptureFixture
         sys.stderr.write("error\x1b\n")
     assert (sys.stdout, sys.stderr) == before
     assert tuple(capsys.readouterr()) == ("out\\x1b\n", "error\\x1b\n")
+
+
+@pytest.mark.parametrize(("encoding", "written"), [("ascii", b"\xc3\xa9"), ("latin-1", b"\xe9")])
+def test_only_an_encoding_without_most_letters_is_changed(encoding: str, written: bytes) -> None:
+    memory = io.BytesIO()
+    stream = io.TextIOWrapper(memory, encoding=encoding)
+    PlainStream(stream).write("\u00e9")
+    stream.flush()
+    assert memory.getvalue() == written
+
+
+def test_a_stream_without_an_encoding_is_written_to() -> None:
+    stream = io.StringIO()
+    PlainStream(stream).write("\u00e9\x1b")
+    assert stream.getvalue() == "\u00e9\\x1b"

@@ -38,6 +38,7 @@ def test_the_language_has(source: str) -> None:
     [
         ("x +", "formula 'x +' does not parse: invalid syntax"),
         ("x = 1", "formula 'x = 1' does not parse: invalid syntax"),
+        ("x\0", r"formula 'x\x00' does not parse: source code string cannot contain null bytes"),
         ("gamma(x)", "formula 'gamma(x)' calls 'gamma', which the vocabulary does not have"),
         ("exp(x, y)", "formula 'exp(x, y)' calls 'exp' with 2 arguments"),
         ("hypot(x)", "formula 'hypot(x)' calls 'hypot' with 1 arguments"),
@@ -65,6 +66,11 @@ def test_the_language_refuses(source: str, message: str) -> None:
     with pytest.raises(FormulaError) as error:
         Formula(source)
     assert str(error.value) == message
+
+
+def test_a_formula_that_is_nested_too_deep_is_refused() -> None:
+    with pytest.raises(FormulaError, match="does not parse: it is nested too deep"):
+        Formula("-" * 100_000 + "x")
 
 
 def test_a_formula_knows_its_names_and_its_functions() -> None:

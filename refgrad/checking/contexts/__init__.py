@@ -34,7 +34,7 @@ MOST_PAIRS = 2
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Another layout in memory of the same numbers: its name, code, numbers of axes, and which entries are equal."""
+    """Another memory layout of the same numbers: its name, code, numbers of axes, and which entries are equal."""
 
     name: str
     group: str
@@ -47,13 +47,13 @@ SUBSETS = "subsets"
 """Group of variants that are each merged with those of the offset layout."""
 
 CROSSED: Mapping[str, str] = MappingProxyType({"transposed": "stepped", "stepped": "transposed"})
-"""Groups of the layouts of inputs, so that an input and a cotangent in one call have different strides."""
+"""Groups in which layouts of inputs are combined with others, so that strides of inputs and cotangents differ."""
 
 INPUT, COTANGENT = "input{s}", "the cotangent{s} of output{s}"
 
 
 def _sentence(what: str, names: Sequence[str], state: str) -> str:
-    """Return that one or several inputs or cotangents are in some state."""
+    """Return a clause such as ``input 0 is a constant`` about one or several inputs or cotangents."""
     ending, verb = ("", "is") if len(names) == 1 else ("s", "are")
     return f"{what.format(s=ending)} {' and '.join(names)} {verb} {state}"
 
@@ -132,7 +132,7 @@ def subsets(plain: PlainCall, table: Table) -> Iterator[Variant]:
     count = len(plain.shapes)
     single = range(min(count, OWN_SEEDS) if count > 1 else 0)
     others = [[n for n in range(count) if n != each] for each in single]
-    for constants in [*([n] for n in single), *(others if count > 2 else ())]:  # noqa: PLR2004 (of two, either is alone)
+    for constants in [*([n] for n in single), *(others if count > 2 else ())]:  # noqa: PLR2004 (of two inputs, each has been tried)
         rest = [plain.names[n] for n in range(count) if n not in constants]
         if len(rest) == 1:
             where = f"input {rest[0]} is the only one that requires a gradient"
@@ -192,12 +192,12 @@ VARIANTS: Mapping[str, Callable[[PlainCall, Table], Iterator[Variant]]] = Mappin
     "unused outputs": unused_outputs,
     "one tensor twice": one_passed_twice,
 })
-"""Functions that make the variants of contexts which depend on the inputs and outputs."""
+"""Functions that make the variants of a context from the inputs and outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A context: its name, and whether it is tried by default, for functions without rules of their own, too.
+    """A context: its name, whether it is tried by default, and whether also for functions without rules of their own.
 
     Functions that draw random numbers are tried only if each entry gets the number of the plain call (``keeps_draws``).
     ``variants`` are the calls in this context: made by a function of ``VARIANTS``, or a single one.

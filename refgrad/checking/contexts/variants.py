@@ -25,7 +25,7 @@ from refgrad.oracles.slopes.claim import DifferencesJudge
 from refgrad.scenario.formats import FORMATS
 
 ULPS = 64
-"""Difference, in units in the last place of the largest entry, that is rounding without further judgement."""
+"""Difference, in units in the last place of the largest entry, that is accepted as rounding without judgement."""
 
 UNSUPPORTED_TEXT = (
     r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"
@@ -72,7 +72,7 @@ class Variant:
 
     @property
     def has_truth(self) -> bool:
-        """Return True if the judge of the plain call can judge the gradients of this one, too."""
+        """Return True if the judge of the plain call can also judge the gradients of this variant."""
         return self.source == PLAIN and not self.coarser
 
     @property
@@ -82,7 +82,7 @@ class Variant:
 
 
 def merged(variants: Sequence[Variant]) -> Variant:
-    """Return the variant that differs from the plain call as all of these do."""
+    """Return the variant that combines the differences of all these variants from the plain call."""
     if len(variants) == 1:
         return variants[0]
 
@@ -240,7 +240,7 @@ class PlainCall:
         return gradients
 
     def compare(self, variant: Variant) -> None:
-        """Raise Mismatch if the gradients of a variant are not the expected ones, and Refused if there are none."""
+        """Raise Mismatch if the gradients of a variant are not the expected ones. Raises Refused as ``run`` does."""
         plain = [*self.gradients] if variant.seeds is variant.point is None else self.at(variant)
         if plain is None:
             return
@@ -292,7 +292,7 @@ class PlainCall:
     def failure(
         self, variant: Variant, missing: Sequence[bool], results: Sequence[Array], expected: Sequence[Array]
     ) -> Mismatch:
-        """Return the mismatch with the entry that is the furthest from the expected one."""
+        """Return the mismatch of the entry with the largest difference from its expected value."""
         n, index, _ = furthest_of(results, expected)
         observed, right = float(results[n][index]), float(expected[n][index])
         discrepancy = Discrepancy("wrong", self.subject.positions[n], index, observed, right, right, repr(right))

@@ -1,4 +1,4 @@
-"""Tensors of an engine, handled by the templates of its adapter, or by its own library if more is known of it."""
+"""Tensors of an engine, handled by the templates of its adapter, or by code that knows its library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from refgrad.native.engine import Engine
 __all__ = ["SubjectError", "TensorLibrary", "UnsupportedError", "WrongError", "library_of"]
 
 LIBRARIES: Mapping[str, type[TensorLibrary]] = MappingProxyType({"torch": TorchTensors, "jax": JaxArrays})
-"""Classes for engines of which more is known than their adapters say."""
+"""Classes for engines whose library refgrad knows, by the name of the engine."""
 
 
 @cache

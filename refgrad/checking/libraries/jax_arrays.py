@@ -1,4 +1,4 @@
-"""Arrays of JAX, and gradients as functions."""
+"""Arrays of JAX, and its gradients, which are functions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class JaxArrays(TensorLibrary):
     def results(self, subject: Any, point: Arrays) -> Sequence[Any]:
         """Return the outputs at another point by the jaxpr, if there is one, unless it may hold random numbers.
 
-        To trace the function anew takes longer.
+        Running the jaxpr takes less time than tracing the function anew.
         """
         arguments = subject.arguments(point)
         function: Function | None = None

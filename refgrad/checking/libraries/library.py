@@ -95,7 +95,7 @@ def source_of(value: Any) -> Source | None:
 def _is_generator(kind: type) -> bool:
     """Return True for the types of NumPy, Python and PyTorch whose objects are sources of random numbers."""
     known = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
-    own = kind.__name__ == "Generator" and hasattr(kind, "get_state")  # PyTorch's, whose states are tensors
+    own = kind.__name__ == "Generator" and hasattr(kind, "get_state")  # generators of PyTorch, whose states are tensors
     return own or (issubclass(kind, known) and not issubclass(kind, random.SystemRandom))
 
 
@@ -109,7 +109,7 @@ def owned_sources(*roots: Any, package: str = "") -> list[Source]:
         value = waiting.pop()
         if type(value) in EMPTY or id(value) in seen:
             continue
-        seen[id(value)] = value  # which keeps the object, and so its id
+        seen[id(value)] = value  # the object is kept alive, so that its id stays unique
         source = source_of(value)
         if source is None:
             waiting += _held(value, package)
@@ -143,7 +143,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def together(sources: Sequence[Source]) -> Source:
-    """Return several sources as one."""
+    """Return one source that reads and sets the states of several."""
 
     def set_states(states: Sequence[Any]) -> None:
         for source, state in zip(sources, states, strict=True):
@@ -233,7 +233,7 @@ class TensorLibrary:
         return array.conj() if self.conjugates and array.dtype.kind == "c" else array
 
     def parameters(self, function: Function) -> dict[str, Any]:
-        """Return the parameters of a module by name: a function differentiates by these, too."""
+        """Return the parameters of a module by name. Gradients with respect to them are checked, too."""
         del function
         return {}
 
@@ -330,7 +330,7 @@ class RandomState:
         return self.repeats
 
     def again(self) -> None:
-        """Restart the numbers for another call, if the function is known to draw any."""
+        """Reset the random numbers for another call if the function is known to draw any."""
         if self.repeats:
             self.set(self.states)
 
@@ -341,7 +341,7 @@ class RandomState:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Restore the states of the sources afterwards, and keep those of the first time."""
+        """Restore the states of the sources at the end of the context. The states of the first use are stored."""
         states = [self.own.state()]
         known = bool(self.states)
         if known:

@@ -32,7 +32,8 @@ MOST_NODES = 2_000
 ONCE = "Error"
 """Type of the node after a gradient that once_differentiable guards.
 
-Only `backward` runs it, which raises an error. `grad` with inputs finds no path from it to them and returns None.
+`backward` runs this node, which raises an error. `grad` with inputs finds no path from the node to the inputs and
+returns None.
 """
 
 EXACT = frozenset(
@@ -43,10 +44,10 @@ EXACT = frozenset(
     scatter index_put resize threshold_backward embedding_dense_backward sign
     """.split()  # noqa: SIM905 (fifty words)
 )
-"""Operators that do not round, and those that add terms of which most are zero."""
+"""Operators that do not round, or that only add terms most of which are zero."""
 
 LONGEST_SUM = 8
-"""Largest number of additions in a row that are taken for separate roundings. More are taken for a sum in float32."""
+"""Largest number of additions in a row that count as separate roundings. More count as one sum in float32."""
 
 
 class TorchTensors(TensorLibrary):
@@ -273,7 +274,7 @@ def _mode(base: Any) -> Any:
 
 @cache
 def raised_mode(torch: Any) -> Callable[[], Any]:
-    """Return what makes a mode in which every operator computes in float64, whatever precision it is asked for."""
+    """Return a function that makes a mode in which every operator computes in float64, whatever dtype is requested."""
     real = (getattr(torch, name) for name in FORMATS)
     higher = {**dict.fromkeys(real, torch.float64), torch.complex64: torch.complex128}
 

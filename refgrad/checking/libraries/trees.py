@@ -41,7 +41,7 @@ def tree_of(value: Any, is_leaf: Callable[[Any], bool]) -> Tree:
     paths = tuple(name + path for name, tree in zip(names, trees, strict=True) for path in tree.paths)
 
     def shared(own_leaves: Sequence[Any]) -> Iterator[tuple[Tree, Sequence[Any]]]:
-        """Yield each part with its own of the given leaves."""
+        """Yield each subtree with those of the given leaves that belong to it."""
         remaining = iter(own_leaves)
         return ((tree, list(islice(remaining, len(tree.leaves)))) for tree in trees)
 
@@ -114,7 +114,7 @@ NEARBY_TOLERANCE: Mapping[str, float] = MappingProxyType({
 """Relative tolerance for two computations of one value: far more than rounding, far less than a missed value causes."""
 
 CANCELLED = 2.0**-10
-"""Least size of an entry in its tolerance, relative to the largest one: small ones may be differences of large ones."""
+"""Smallest relative size that an entry has for its tolerance: small entries may be differences of large ones."""
 
 
 def half_digits(dtype: str) -> float:
@@ -173,7 +173,7 @@ def numeric(array: Array) -> Array:
 
 
 def near(output: Array, value: Array, tolerance: float) -> bool:
-    """Return True if finite entries agree within a relative tolerance, which is larger for differences of others."""
+    """Return True if finite entries agree within a relative tolerance, which is larger for small entries."""
     output, value = numeric(output), numeric(value)
     with np.errstate(all="ignore"):
         sizes = np.where(np.isfinite(output), np.abs(output), 0.0)

@@ -195,7 +195,7 @@ class Tensors:
 def reverse_gradients(
     trace: Trace, contributions: Contributions, unit: float = 0.0, choices: np.random.Generator | None = None
 ) -> dict[str, Array]:
-    """Return the gradient of the sum of seed · output with respect to each input, with rounding errors if asked for."""
+    """Return the gradient of the sum of seed · output by each input, with rounding errors if there are ``choices``."""
     system: Any = Tensors(trace, unit, choices)
     with np.errstate(all="ignore"):
         values: Mapping[str, Any] = trace.evaluated(system)
@@ -216,12 +216,12 @@ def truth(trace: Trace, contributions: Contributions, choices: np.random.Generat
     They are the mean of those at two points, a relative distance of ``ASIDE`` away. Each entry may be off by as much of
     a typical one, which is far below a rounding of 16 bits.
     """
-    signs = {name: np.where(choices.random(shape) < 1 / 2, -1.0, 1.0) for name, shape in trace.shapes.items()}
+    signs = {name: choices.random(shape) - 1 / 2 for name, shape in trace.shapes.items()}
     sides = []
     for distance in (ASIDE, -ASIDE):
         moved = copy(trace)
         moved.steps = [
-            step._replace(array=step.array + distance * signs[step.name] * (np.abs(step.array) + ASIDE))
+            step._replace(array=step.array + distance * np.copysign(np.abs(step.array) + ASIDE, signs[step.name]))
             if isinstance(step, RecordedLeaf) and step.name in signs
             else step
             for step in trace.steps
@@ -266,7 +266,7 @@ def simulation(check: ComparedCheck, seeds: Seeds, runs: int, *, shared: bool) -
         single = {only: [Rerounding(check.choices, (), only, way) for way in ways[size]] for only, size in few.items()}
         seen = len(unchanged.sizes) - unchanged.forward > 2 * len(base)
         return errors, seen, [(few[only], changes(each, 0.5)) for only, each in single.items()]
-    except Exception:  # noqa: BLE001 (the function may do anything with results that it did not expect)
+    except Exception:  # noqa: BLE001 (changed results may make it raise anything)
         return [], False, []
 
 
@@ -275,8 +275,8 @@ class Rerounding:
     """Moves the results of one run that have at most 16 bits by units in the last place, all but a few of them.
 
     Results with equal digits move alike, since equal numbers are rounded alike; in 8 bits those of equal operands. With
-    ``only`` the one result with this number moves, by ``step`` units, in the combination ``way`` of directions; the
-    others do not. ``sizes`` are the numbers of entries of the results, of which so many belong to the ``forward``.
+    ``only``, just the result with this number moves, by ``step`` units, in the combination ``way`` of directions.
+    ``sizes`` are the numbers of entries of the results, of which so many belong to the ``forward``.
     """
 
     choices: np.random.Generator
@@ -335,7 +335,7 @@ def regressors(subject: CheckedFunction, outputs: Arrays, seeds: Seeds, shape: t
 
 
 def _of_entries(name: str, data: Errors) -> tuple[float, str, tuple[int, ...]]:
-    """Return how many times as large as rounding explains the errors are, a message, and the entry with the largest."""
+    """Return the ratio of the errors to those that rounding explains, a message, and the entry of the largest error."""
     size, ratios = noise(data)
     ratios = np.where(data.invalid, np.inf, ratios) / (normal_quantile(NUMBERS.false_alarms) * NUMBERS.noise)
     worst = tuple(map(int, np.unravel_index(int(np.argmax(ratios)), ratios.shape))) if ratios.size else ()
@@ -369,7 +369,7 @@ class InputErrors:
         return WrongEntries(text, self.seeds, number, entries, gradients, regressor, array)
 
     def of_contrast(self, worst: Contrast, count: int) -> WrongEntries:
-        """Return what is wrong by a contrast among so many."""
+        """Describe the entries that a contrast, one of ``count``, shows to be wrong."""
         rest = iter(worst.index)
         axes = range(self.data.truth.ndim)
         entries = tuple(slice(None) if axis in worst.axes or not worst.index else next(rest) for axis in axes)

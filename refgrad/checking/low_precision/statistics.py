@@ -113,15 +113,15 @@ class Contrast:
     reduction: float
 
     def limit(self, count: int) -> float:
-        """Return the largest slope that rounding explains, among so many contrasts."""
+        """Return the largest slope that rounding explains in any of ``count`` contrasts."""
         return self.allowed + student_quantile(NUMBERS.false_alarms / count, self.runs) * self.error
 
     def wrong_above(self, count: int) -> float:
-        """Return the slope above which the gradient is wrong, among so many contrasts."""
+        """Return the slope above which the gradient is wrong if ``count`` contrasts are tried."""
         return self.limit(count) * float(1 + NUMBERS.gap / math.sqrt(self.entries))
 
     def detectable(self, count: int) -> float:
-        """Return the smallest slope that is detected with the probability ``power``, among so many contrasts."""
+        """Return the smallest slope that is detected with the probability ``power``, with ``count`` contrasts."""
         return self.wrong_above(count) + float(special.ndtri(NUMBERS.power)) * self.error
 
 
@@ -131,7 +131,7 @@ def normal_quantile(probability: float) -> float:
 
 
 def student_quantile(probability: float, degrees: int) -> float:
-    """Return the same for Student's t."""
+    """Return the number that a variable with Student's t distribution exceeds in magnitude with a small probability."""
     return -float(special.stdtrit(degrees, probability / 2))
 
 
@@ -203,7 +203,7 @@ def _merged(data: Errors, known: Array) -> Array:
 
 
 def _largest(count: int, slopes: Array) -> Array:
-    """Return the largest effect of the roundings of so many results, given the effects of orthogonal combinations.
+    """Return the largest effect of ``count`` roundings, given the effects of orthogonal combinations of them.
 
     The first combination has one sign. By the inequality of Cauchy and Schwarz the sum of the magnitudes of the effects
     is at most the root of their number times their norm, which is the root mean square over the combinations.
@@ -227,7 +227,7 @@ def noise(data: Errors) -> tuple[float, Array]:
 
 
 def first_finding(contrasts: Sequence[Contrast], limit: Callable[[Contrast, int], float]) -> Contrast | None:
-    """Return the contrast that explains most among those with a slope above a limit, or None.
+    """Return the contrast with the largest reduction of errors among those with a slope above a limit, or None.
 
     With the limit of what rounding explains, that is the first step of Holm's procedure, which decides whether there is
     any finding.

@@ -1,4 +1,4 @@
-"""Users' functions as scenarios: traces, compared with the functions themselves."""
+"""Traces: users' functions as scenarios, and the comparison of a trace with its function."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Trace(Recorder):
 
     @cached_property
     def oracle(self) -> CertifiedOracle:
-        """The certified oracle, which gradients that pass the screen do not need."""
+        """The certified oracle. It is created only if a gradient does not pass the screen."""
         return CertifiedOracle(self.scenario, self.dtype)
 
     @property
     def large(self) -> bool:
-        """Return True if certifying it entry by entry would take too long."""
+        """Return True if certifying the function entry by entry would take too long."""
         return self.work > LARGEST_CERTIFIED
 
     @property
@@ -105,8 +105,8 @@ def _result(composite: Noted, system: Duals, arguments: Sequence[Any]) -> Any:
 def trace(subject: CheckedFunction, outputs: Arrays, precision: str = "", record: Trace | None = None) -> Trace:
     """Return a function as a scenario. ``outputs`` are the values that the function returns at the point.
 
-    ``precision`` is the coarsest dtype that it computes in, if that is known. What is ``found`` until then
-    has the run afterwards.
+    ``precision`` is the coarsest dtype that the function computes in, if that is known. The trace is stored in
+    ``record``, which holds the steps up to an error if one is raised.
 
     Raise Untraceable with the reason if a call has no row, or if the scenario does not give the function's values
     there and nearby.

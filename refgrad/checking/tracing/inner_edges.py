@@ -54,7 +54,7 @@ class Watched:
     def inputs_on(self, edge: InnerEdge) -> tuple[Any, ...] | None:
         """Return arguments of the function, of which one entry is moved until an operator is on its edge, or None.
 
-        The operator may also be a rounding away from it.
+        The distance from the edge may be one rounding error.
         """
         tree, point = self.subject.arguments_tree, self.subject.point
         for which, position in enumerate(self.subject.positions):
@@ -86,7 +86,7 @@ class Watched:
         return None
 
     def residual(self, edge: InnerEdge, point: Arrays) -> Array:
-        """Return how far the operator is from its edge, entry by entry, at other inputs."""
+        """Return the residual of the edge's condition at other inputs, entry by entry: zero on the edge."""
         recorder = self.recorder
         values = values_elsewhere(recorder.steps[: edge.step], dict(zip(recorder.inputs, point, strict=False)))
         step = recorder.steps[edge.step]
@@ -101,7 +101,7 @@ def watched(subject: CheckedFunction) -> Watched | None:
     tracer = TRACERS.get(subject.engine.adapter.name)
     if tracer is None or any(kind.is_complex for kind in subject.kinds):
         return None
-    with suppress(Exception), np.errstate(all="ignore"):  # whatever a function raises where it is watched
+    with suppress(Exception), np.errstate(all="ignore"):  # a traced function may raise any exception
         tracer(subject, recorder)
     return Watched(subject, recorder)
 
@@ -120,7 +120,7 @@ def conditions(operator: Operator) -> tuple[Callable[..., Any], ...]:
 
 
 def _comparisons(where: str) -> list[ast.Compare]:
-    """Return the comparisons of a condition, none if it is text."""
+    """Return the comparisons in a condition; none if the condition is a description."""
     try:
         return [node for node in ast.walk(Formula(where).tree) if isinstance(node, ast.Compare)]
     except FormulaError:

@@ -27,19 +27,19 @@ def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:
     leaves = [recorder.leaf(recorder.fresh("x"), array, requires_grad=True) for array in subject.point]
     program = JaxProgram(recorder)
     outputs = program.run(closed.jaxpr, closed.consts, leaves)
-    recorder.sealed = True  # a program has no other way to its inputs
+    recorder.sealed = True  # a jaxpr depends on its inputs in no other way
     return tuple(map(program.named, outputs))
 
 
 class JaxProgram(Translator):
-    """Runs programs on values in float64. The dtype to which JAX rounds them is found elsewhere.
+    """Runs programs on values in float64. The dtype to which JAX rounds the values is determined elsewhere.
 
     Its methods are rows of ``specs``, for calls or for equations.
     """
 
     library = "jax"
     depth = 0
-    """Number of programs around the one that runs."""
+    """Nesting depth of the running program."""
 
     def name_of(self, value: Any) -> str:
         """Return the name of a new constant."""
@@ -96,7 +96,7 @@ class JaxProgram(Translator):
         return outputs
 
     def branch(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
-        """Run the branch that the values choose."""
+        """Run the branch that the value of the index selects."""
         return self.inside(equation.params["branches"][int(operands[0])], operands[1:])
 
     def scan(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
@@ -119,7 +119,7 @@ class JaxProgram(Translator):
         return self.row("stack", *column, axis=0) if any(map(is_recorded, column)) else np.stack(column)
 
     def repeat(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
-        """Repeat a program as long as the values say."""
+        """Repeat a program while its condition is true of the values."""
         parameters = equation.params
         tests, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
         of_test, of_body, carry = operands[:tests], operands[tests : tests + bodies], list(operands[tests + bodies :])
@@ -128,7 +128,7 @@ class JaxProgram(Translator):
         return carry
 
     def moved(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
-        """Record where each entry comes from, as the primitive itself says of numbers of entries."""
+        """Record where each entry comes from, found by applying the primitive to the numbers of the entries."""
         real = [k for k, variable in enumerate(equation.invars) if is_real(variable.aval.dtype)]
         labelled = self.arrays(equation, operands)
         for k, start in zip(real, accumulate((np.size(labelled[k]) for k in real), initial=1), strict=False):
@@ -152,9 +152,9 @@ class JaxProgram(Translator):
         return [self.entries(operands, chosen), indices]
 
     def added(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
-        """Record entries that are added at indices: those to which the transpose takes their numbers."""
+        """Record entries that are added at indices. The transpose, applied to numbers of entries, gives the indices."""
         onto, indices, update = self.arrays(equation, operands)
-        jax = import_module("jax")  # which is there: the equation is one of its own
+        jax = import_module("jax")  # the module exists, since the equation is one of JAX
         how = {key: equation.params[key] for key in ("indices_are_sorted", "unique_indices", "mode")}
         onto_zeros = partial(jax.lax.scatter_add, np.zeros(onto.shape), indices)
         numbers = equation.params["dimension_numbers"]
@@ -249,7 +249,7 @@ def is_recorded(value: Value) -> bool:
 
 
 def is_real(dtype: Any) -> bool:
-    """Return True if a dtype, which may be one that NumPy lacks, is one of real numbers."""
+    """Return True if a dtype, which NumPy may lack, holds real numbers."""
     return bool(dtype.name.startswith(("float", "bfloat")))
 
 
@@ -263,13 +263,13 @@ def _labels(array: Array, start: int = 1) -> Array:
 
 
 def _bound(equation: Any, arrays: Sequence[Any]) -> Sequence[Any]:
-    """Return the results of an equation for other arrays."""
+    """Return the results of an equation applied to other arrays."""
     outputs = equation.primitive.bind(*arrays, **equation.params)
     return outputs if equation.primitive.multiple_results else [outputs]
 
 
 def has_kink(name: str, parameters: Mapping[str, Any], arrays: Sequence[Array]) -> bool:
-    """Return True if a primitive is at a kink, which the function around it may not have."""
+    """Return True if a primitive is at a kink. A custom rule around the primitive may have none there."""
     if name in {"max", "min"}:
         return bool(np.any(np.equal(*arrays)))
     if name in {"abs", "sign"}:

@@ -32,12 +32,12 @@ LONGEST_TRACE = 20_000
 """Largest number of operators of a function that is traced. Differences judge larger ones faster."""
 
 
-class Untraceable(Exception):  # noqa: N818 (it is no error: the function is checked in another way)
+class Untraceable(Exception):  # noqa: N818 (no failure: differences are used then)
     """A function does something for which the operator table has no row, which the message names."""
 
 
 class RecordedLeaf(NamedTuple):
-    """A leaf. The step of the scenario is made when it is needed: most functions are judged without it."""
+    """A leaf. Its step of the scenario is made only if needed, since most functions are judged without a scenario."""
 
     name: str
     array: Array
@@ -130,8 +130,8 @@ class Recorder:
         return Scenario(tuple(map(_step, self.steps)))
 
     def _terms(self, arguments: Sequence[str]) -> int:
-        """Return about how many products an entry of the result is the sum of."""
-        if len(arguments) != 2 or self.values[arguments[1]].ndim < 2:  # noqa: PLR2004 (an operator of two arrays)
+        """Return the approximate number of products that are summed in one entry of the result."""
+        if len(arguments) != 2 or self.values[arguments[1]].ndim < 2:  # noqa: PLR2004 (two operands)
             return 1
         second = self.values[arguments[1]]
         return max(1, int(second.size) // max(int(second.shape[0]), 1))
@@ -253,7 +253,7 @@ class Translator:
         return self.recorder.apply(operator, list(map(self.named, values)), attributes)
 
     def named(self, x: Any) -> str:
-        """Return the recorded name of a value, or of what is a name already."""
+        """Return the recorded name of a value; a name is returned unchanged."""
         return x if type(x) is str and x in self.recorder.values else self.name_of(x)
 
     def value(self, x: Any) -> Array:
@@ -261,7 +261,7 @@ class Translator:
         return self.recorder.values[self.named(x)]
 
     def shape(self, x: Any) -> tuple[int, ...]:
-        """Return its shape."""
+        """Return the shape of a value."""
         return self.value(x).shape
 
     def entries(self, sources: Sequence[Any], labels: Array) -> str:
@@ -338,7 +338,7 @@ class Translator:
         """Record ``x[index]``."""
         shape = self.shape(x)
         result = self.row("index", x, index=positions(index, len(shape)))
-        expected = np.broadcast_to(False, shape)[index].shape  # noqa: FBT003 (any array of the shape)
+        expected = np.broadcast_to(False, shape)[index].shape  # noqa: FBT003 (only its shape matters)
         return result if expected == self.shape(result) else self.row("reshape", result, shape=expected)
 
 

@@ -1,6 +1,6 @@
 """Functions of PyTorch, traced at its dispatcher: every call of an ATen operator below autograd.
 
-The library comes as an argument, out of its adapter: nothing here imports it.
+PyTorch is passed as an argument from its adapter and never imported here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def trace(subject: CheckedFunction, recorder: Recorder) -> tuple[str, ...]:
 
 
 class _Operator(NamedTuple):
-    """What the schema of an ATen operator says.
+    """The schema of an ATen operator.
 
     Each parameter has its name in the table, empty if it is ignored, and its default.
     """
@@ -76,11 +76,11 @@ def _operator(function: Any) -> _Operator:
 
 
 class _Unnamed(Untraceable):
-    """A value is used that depends on the inputs in a way that no row says."""
+    """A value is used that depends on the inputs in a way that no row of the table describes."""
 
 
 _Write = tuple[Any, str]
-"""The tensor through which memory was written, and the name of what the tensor holds since."""
+"""The tensor through which memory was written, and the name of its value after the write."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,21 +98,21 @@ class _Call:
     """The tensor that is written to, if there is one."""
 
     name: str = ""
-    """What it holds afterwards."""
+    """Name of the value of the target after the call."""
 
 
 class AtenTracer(AtenCalls):
-    """Knows the names of tensors, and records the operators that are called with such."""
+    """Stores the names of tensors, and records the operators that are called with named tensors."""
 
     def __init__(self, tensors: TorchTensors, recorder: Recorder) -> None:
-        """Know no tensor."""
+        """Start without named tensors."""
         super().__init__(recorder)
         self.tensors, self.torch = tensors, tensors.torch
         self.names: dict[int, tuple[str, int]] = {}
-        """Name of each tensor by its id, empty if no row gives it, and the number of writes that were made before."""
+        """Name of each tensor by its id (empty if no row describes its value), and the number of earlier writes."""
 
         self.kept: list[Any] = []
-        """The tensors that are known, so that no other tensor gets their ids."""
+        """The named tensors, which are kept alive so that no other tensor gets their ids."""
 
         self.constants: set[int] = set()
         """Ids of tensors that do not change with the inputs nearby, as comparisons do not."""
@@ -121,11 +121,11 @@ class AtenTracer(AtenCalls):
         self.paused = False
         self.reason = ""
         self.sealed = True
-        """False if something was recorded that may depend on the inputs in a way that was not seen."""
+        """False if a recorded value may depend on the inputs in an unobserved way."""
 
     @contextmanager
     def watching(self, leaves: Sequence[Any]) -> Iterator[None]:
-        """Give the inputs names, and record what is called."""
+        """Give names to the inputs, and record the operators that are called in the context."""
         for leaf in leaves:
             self.bind(leaf, self.recorder.leaf(self.recorder.fresh("x"), self.array(leaf), requires_grad=True))
         with function_mode(self.torch, self.called), operator_mode(self.torch, self.run):
@@ -141,7 +141,7 @@ class AtenTracer(AtenCalls):
         self.kept.append(tensor)
 
     def knows(self, value: Any) -> bool:
-        """Return True if a value is a tensor that depends on the inputs, or has such."""
+        """Return True if a value is, or contains, a tensor that depends on the inputs."""
         if isinstance(value, tuple | list):
             return any(map(self.knows, value))
         if id(value) in self.names:
@@ -154,7 +154,7 @@ class AtenTracer(AtenCalls):
         return [each for each in later if _memory(each[0]) == _memory(tensor)] if later else []
 
     def name_of(self, value: Any) -> str:
-        """Return the name of a tensor with all that was written to its memory, or of a new constant."""
+        """Return the name of the current value of a tensor, including writes to its memory, or of a new constant."""
         if not isinstance(value, self.torch.Tensor):
             if isinstance(value, bool | int | float | np.number | np.ndarray):
                 return self.recorder.constant(np.asarray(value))
@@ -173,7 +173,7 @@ class AtenTracer(AtenCalls):
         return name
 
     def rewritten(self, tensor: Any, name: str, write: _Write) -> str:
-        """Return the name of what a tensor holds after a write to its memory."""
+        """Return the name of the value of a tensor after a write to its memory."""
         written, new = write
         own, other = _positions(tensor), _positions(written)
         if np.array_equal(own, other):
@@ -192,9 +192,9 @@ class AtenTracer(AtenCalls):
         return tuple(map(self.plain, value)) if isinstance(value, tuple | list) else value
 
     def called(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
-        """Run what Python calls, and note methods that take a value out of PyTorch.
+        """Run a function that Python calls, and note methods that take a value out of PyTorch.
 
-        What prints a value runs without recording the operators that it calls.
+        Methods that print a value run without recording.
         """
         name = getattr(function, "__name__", "")
         if name in READERS and self.knows(arguments) and not self.reason:
@@ -214,7 +214,7 @@ class AtenTracer(AtenCalls):
         return value.is_floating_point() or value.is_complex()  # type: ignore[no-any-return]
 
     def run(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
-        """Run an operator, and record it as long as all before could be recorded."""
+        """Run an operator, and record it if all earlier ones could be recorded."""
         if self.paused or self.reason or not (self.knows(arguments) or (keywords and self.knows([*keywords.values()]))):
             return function(*arguments, **keywords)
         call = self.attempted(function, lambda: self.begun(function, arguments, keywords))
@@ -232,12 +232,12 @@ class AtenTracer(AtenCalls):
             return step()
         except Untraceable as error:
             self.reason = str(error)
-        except Exception as error:  # noqa: BLE001 (whatever it is: the function is judged by differences)
+        except Exception as error:  # noqa: BLE001 (in any case differences are used then)
             self.reason = f"it calls {function} on values without rows: {error}"
         return None
 
     def begun(self, function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> _Call:
-        """Return a call that takes values with names. What it writes is recorded before the old value is lost."""
+        """Return a call with named values. A write is recorded before the operator overwrites the old value."""
         operator = _operator(function)
         values = {**dict(zip(operator.parameters, arguments, strict=False)), **keywords}
         if len(operator.written) > 1:
@@ -306,7 +306,7 @@ class AtenTracer(AtenCalls):
         return name if same else self.entries([x], taken)
 
     def moved(self, call: _Call) -> str:
-        """Record where each entry comes from, as the operator itself says of numbers of entries."""
+        """Record where each entry comes from, which is found by applying the operator to the numbers of the entries."""
         sources: list[Any] = []
 
         def labelled(value: Any) -> Any:
@@ -326,7 +326,7 @@ class AtenTracer(AtenCalls):
         return self.entries(sources, labels.numpy(force=True))
 
     def decomposed(self, call: _Call) -> list[str]:
-        """Record the rule of an operator that the function itself differentiates, as PyTorch decomposes it."""
+        """Record a backward operator, called where the function differentiates itself, by PyTorch's decomposition."""
         rule = import_module("torch._decomp").decomposition_table.get(call.function)
         if rule is None:
             raise Untraceable(f"it calls {call.operator.name}, which the operator table does not have")
@@ -335,7 +335,7 @@ class AtenTracer(AtenCalls):
         return [self.name_of(each) if self.is_real(each) else "" for each in _several(results)]
 
     def names_of_outputs(self, outputs: tuple[Any, ...]) -> tuple[str, ...]:
-        """Return the names of what the function returned. What needs no gradient may be a constant."""
+        """Return the names of the outputs. An output that needs no gradient may be a constant."""
         for k, output in enumerate(outputs):
             if not self.knows(output) and getattr(output, "requires_grad", True):
                 raise Untraceable(f"output {k} comes from something that was not seen")

@@ -55,7 +55,7 @@ class Traced(Tensor):
 
     @property
     def array(self) -> Any:
-        """Raise RuntimeError: what the function does with this value would be the same for every other value."""
+        """Raise RuntimeError: a recorded function may not read values, since its steps would then depend on them."""
         self._refuse("reads or overwrites the values of")
 
     @property

@@ -198,7 +198,7 @@ def owner_of(text: str) -> tuple[str, str]:
 
 
 def _calls(function: str, operator: Operator, without: Sequence[str]) -> Iterator[str]:
-    """Yield calls with attributes by the table's names, by PyTorch's and by position, and with only the first few."""
+    """Yield calls with all attributes or the first few, by the table's names, by PyTorch's names and by position."""
     operands = [f"{{{name}}}" for name in operator.argument_names if name not in without]
     attributes = operator.attribute_names
     forms = (

@@ -172,7 +172,7 @@ def _leaves(started: StartedLibrary, modules: Sequence[str]) -> list[str]:
 
 @contextmanager
 def explained_by(why: Callable[[], str]) -> Iterator[None]:
-    """Append to a UserError of the block the result of ``why``, which describes what came of a candidate."""
+    """Append the result of ``why`` to a UserError of the block. It describes the result of a candidate."""
     try:
         yield
     except UserError as error:
@@ -184,7 +184,7 @@ def explained_by(why: Callable[[], str]) -> Iterator[None]:
 
 
 def _of_a_tensor(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> str:
-    """Return a description of what came of a number with the first template that makes a tensor.
+    """Describe the result for a number of the first template that makes a tensor.
 
     If none makes one, the first template is used.
     """
@@ -195,7 +195,7 @@ def _of_a_tensor(started: StartedLibrary, modules: Sequence[str], asking: Asking
 
 
 def _of_a_gradient(started: StartedLibrary, modules: Sequence[str], asking: Asking) -> str:
-    """Return a description of what was wrong with the gradient of a number, or an empty string.
+    """Describe the fault in the gradient of a number; return an empty string without one.
 
     The templates are the first ones of a tape.
     """
@@ -207,7 +207,7 @@ def _of_a_gradient(started: StartedLibrary, modules: Sequence[str], asking: Aski
 
 
 def _unread(started: StartedLibrary) -> str:
-    """Return a description of what came of a number that was not read back."""
+    """Describe the result for a number that was not read back."""
     text = plain_line(started.finding(_NUMBER_READ).message, LONGEST)
     return f"no tensor comes back with leaf = {started.adapter.leaf} and value = {started.adapter.value}: {text}"
 

@@ -217,7 +217,7 @@ class StartedLibrary(Engine):
         return own and any(self.finding(each).outcome not in WITHOUT for each in self._backwards(NUMBER, reset=True))
 
     def gradient_problem(self) -> str:
-        """Return the description of what was wrong with the gradient of a number, or an empty string.
+        """Describe the fault in the gradient of a number; return an empty string without one.
 
         The gradient is that of the first plain operator that the library has.
         """
@@ -232,7 +232,7 @@ class StartedLibrary(Engine):
                 yield Scenario((*steps, *again) if reset else steps)
 
     def shows(self, scenario: Scenario) -> bool:
-        """Return True if the library shows what a scenario must show."""
+        """Return True if the library passes a scenario."""
         return self.finding(scenario).outcome in RIGHT
 
     def finding(self, scenario: Scenario) -> Finding:
@@ -326,7 +326,7 @@ class StartedLibrary(Engine):
         return all(map(self.shows, tried)) if tried else None
 
     def runnable(self, scenario: Scenario) -> bool:
-        """Return True if the library has what a scenario needs, whatever its policy."""
+        """Return True if the library has the features and operators of a scenario under any policy."""
         needed = {name for name in required_features(scenario) if not (name in BY_POLICY or name.startswith("error:"))}
         return scenario.operators <= self.operators.keys() and needed <= self.adapter.features
 

@@ -1,4 +1,4 @@
-"""Text of the file of a first adapter, without what families and the library's own names already give."""
+"""Text of the engine file of a first adapter, without spellings that a family or the library's own names provide."""
 
 from __future__ import annotations
 

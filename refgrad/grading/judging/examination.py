@@ -157,11 +157,11 @@ def confront(
     ended = any(observation.ending is not None for observation in observations)
     for number, (prediction, observation) in enumerate(zip(predictions, observations, strict=True), 1):
         if ended and observation.ending is None:
-            continue  # what it answered was lost with the process
+            continue  # its answer was lost with the process
         finding = compare_step(prediction, observation, oracle, adapter, number if unchanged else 0)
         findings.append(Finding(finding.outcome, finding.fact, number))
         if observation.ending is not None or (observation.error is not None and finding.outcome in ENDINGS):
-            break  # later failures follow from this one
+            break  # later failures would be consequences of this one
     finding = _explained(worst(findings), predictions, observations)
     if finding.outcome == "convention":
         return inconsistency(predictions, observations, oracle) or finding

@@ -28,7 +28,7 @@ class Growth:
 
     @property
     def fitted(self) -> dict[int, float]:
-        """Times of the largest sizes, as far as they are measurable."""
+        """Times of the largest sizes, without those that are too short to measure."""
         return {size: t for size, t in list(self.times.items())[-GROWTH["fitted"] :] if t >= GROWTH["measurable"]}
 
     @property

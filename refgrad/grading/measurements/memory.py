@@ -1,4 +1,4 @@
-"""Memory that is released after a backward and of what nobody holds, and memory that grows with every iteration.
+"""Memory that must be released after a backward, or without references, and memory that grows in each iteration.
 
 NumPy reports its arrays to :mod:`tracemalloc`, so that engines which use NumPy are measured to the byte. Others are
 measured by the resident set of the process, after the C library has returned free memory to the system.

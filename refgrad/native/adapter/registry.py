@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def adapter_of(data: Mapping[str, Any]) -> AnyAdapter:
-    """Return the adapter that :func:`adapter_data` describes. Raises AdapterError where it is malformed."""
+    """Return the adapter that :func:`adapter_data` describes. Raises AdapterError if the data are malformed."""
     arguments = {name: CONVERSIONS[name](value) if name in CONVERSIONS else value for name, value in data.items()}
     arguments["aliases"] = {name: tuple(texts) for name, texts in data["aliases"].items()}
     return KINDS[arguments.pop(KIND)](**arguments)

@@ -47,7 +47,7 @@ class Java(Language):
     indentation = "    "
 
     def parts(self, call: Call) -> Iterable[str]:
-        """Return what gives each part of a result: of the pair that a pullback comes in, or of a list."""
+        """Return the accessor of each part of a result, which is a pair of an output and a pullback, or a list."""
         return (".getKey()", ".getValue()") if "function" in call.fields else Language.parts(self, call)
 
     def defined(self, function: Function) -> Iterator[str]:

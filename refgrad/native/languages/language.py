@@ -131,7 +131,7 @@ class Language:
     function_lines: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]]
     """Lines before and after the body of the function ``{name}`` of ``{parameters}``, which returns ``{result}``."""
     taking: ClassVar[str] = ""
-    """Line in the body that binds ``{parameter}`` to element ``{index}`` of ``primals``, the only parameter of some."""
+    """Line in the body that binds ``{parameter}`` to element ``{index}`` of ``primals``, if that is the parameter."""
     indentation: ClassVar[str] = "  "
     """Indentation of the body of a function."""
 
@@ -197,7 +197,7 @@ class Language:
                 yield self.binding.format(name=name, value=part)
 
     def parts(self, call: Call) -> Iterable[str]:
-        """Return what gives each part of a call's result when it is appended to the result."""
+        """Return the suffixes that select each part of a call's result."""
         return map(self.element.format, range(self.first, self.first + len(call.targets)))
 
     def defined(self, function: Function) -> Iterator[str]:

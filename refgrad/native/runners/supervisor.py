@@ -33,7 +33,7 @@ def adopt_orphans() -> None:
     with suppress(Exception):
         import ctypes
 
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, True)  # noqa: FBT003 (a function of C)
 
 
 def started(marks: mmap, command: List[str]) -> int:
@@ -127,7 +127,7 @@ def main() -> None:
         ready, _, _ = select.select([lifeline, woken], [], [])
         if lifeline in ready:
             break
-        os.read(woken, 1 << 10)
+        os.read(woken, select.PIPE_BUF)
         status = reaped(runner)
     end_all(runner)
     end_like(status or 0)

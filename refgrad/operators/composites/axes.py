@@ -211,7 +211,7 @@ def certified_logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -
 
 
 def logsumexp(ops: Operators, x: Any, *, axis: Axes, keepdims: bool) -> Any:
-    """Return the same, with the largest entry subtracted before and added after."""
+    """Return the logarithm of the sum of exponentials, with the largest entry subtracted before and added after."""
     largest = ops.max(x, axis=axis, keepdims=True)
     rest = ops.log(ops.sum(ops.exp(ops.subtract(x, largest)), axis=axis, keepdims=True))
     total = ops.add(rest, largest)

@@ -174,7 +174,7 @@ def certified_masked_dot_product_attention(ops: Operators, query: Any, key: Any,
 
 
 def masked_dot_product_attention(ops: Operators, query: Any, key: Any, value: Any, mask: Any) -> Any:
-    """Return the same, with the largest admitted score subtracted; masked scores are 0 and get no gradient."""
+    """Return this attention with the largest admitted score subtracted; masked scores are 0 and get no gradient."""
     scores = _scores(ops, query, key)
     admitted = ops.where(mask, scores, MASKED)
     shifted = ops.where(mask, ops.subtract(scores, ops.max(admitted, axis=-1, keepdims=True)), 0.0)
@@ -196,5 +196,5 @@ def certified_scaled_dot_product_attention(ops: Operators, query: Any, key: Any,
 
 
 def scaled_dot_product_attention(ops: Operators, query: Any, key: Any, value: Any, *, is_causal: bool) -> Any:
-    """Return the same, with the largest admitted score subtracted from the scores."""
+    """Return scaled dot-product attention, with the largest admitted score subtracted from the scores."""
     return masked_dot_product_attention(ops, query, key, value, _admitted(ops, query, key, is_causal=is_causal))

@@ -205,12 +205,12 @@ def invariant(plain: Steps) -> Steps:
 
 
 def inverse(plain: Steps) -> Steps:
-    """Return those of a matrix function that, like the inverse, exchanges the reflections of rows and of columns."""
+    """Return the certified steps of a matrix function that exchanges the reflections of rows and columns."""
     return lambda ops, x: reflected(ops, plain(ops, reflected(ops, x)))
 
 
 def solution(plain: Steps) -> Steps:
-    """Return those of a function of a matrix and right-hand sides, whose rows are reflected like the matrix's."""
+    """Return the certified steps of a function of a matrix and right-hand sides with equally reflected rows."""
     return lambda ops, x, y: reflected(ops, plain(ops, reflected(ops, x), reflected(ops, y, -2)), -2)
 
 

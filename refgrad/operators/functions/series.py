@@ -44,7 +44,7 @@ def from_zero(x: arb_series) -> arb_series:
 
 
 def composed(coefficients: Coefficients) -> Callable[[Any], Any]:
-    """Return the function on series that has these Taylor coefficients, evaluated by Horner's rule."""
+    """Return a function of series from its Taylor coefficients, evaluated by Horner's rule."""
 
     def apply(number: Any) -> Any:
         x = lifted(number)

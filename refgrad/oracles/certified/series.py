@@ -179,7 +179,7 @@ def _still() -> arb_series:
 
 
 def speed(number: Any) -> arb_series:
-    """Return the magnitudes of a number's coefficients, without the constant term."""
+    """Return the magnitudes of the coefficients of a series, except the constant term."""
     if type(number) is not arb_series:
         return _still()
     return arb_series([0, *(abs(number[k]) for k in range(1, min(ctx.cap, number.length())))])

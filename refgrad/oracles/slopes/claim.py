@@ -23,13 +23,13 @@ CHANCE_TO_MISS = 2.0 ** (-5 * directions.DIRECTIONS)
 """Probability that all directions miss an error of 64 times their uncertainty."""
 
 OTHER_STEPS = 0.7
-"""Factor of the steps of a second estimate, without which no fault is reported."""
+"""Factor of the steps of a second estimate, which has to confirm a fault."""
 
 LEAST_SLOPE = 2.0**-10
 """Least typical slope, as a fraction of the slope of a function that changes by its own size."""
 
 FAR_OFF = 1e4
-"""Least error of a plainly wrong gradient, in multiples of what the differences leave open."""
+"""Least error of a plainly wrong gradient, in multiples of the uncertainty of the differences."""
 
 PLAIN = 2.0**-6
 """Least error of a plainly wrong gradient, relative to the slopes."""
@@ -38,13 +38,13 @@ JITTER_POINTS = 6
 """Number of neighbouring points at which the noise of a gradient is measured."""
 
 JITTER_ORDER = 3
-"""Order of the differences that measure it."""
+"""Order of the differences that measure this noise."""
 
 KNOWN = 1e-7
 """Width of an interval, relative to its slope, below which the slope counts as the truth."""
 
 SIDE_STEP = 2.0**-9
-"""Relative distance from a kink at which the gradient has to be right if the choice at the kink is to be legal."""
+"""Relative distance from a kink at which the gradient must be right for a choice at the kink to be legal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Interval:
 
 
 class DifferencesJudge(Directions):
-    """Judges gradients by finite differences: along random directions, and by entries if these leave anything open."""
+    """Judges gradients by finite differences: along random directions, and entry by entry if these are inconclusive."""
 
     tolerance = 0.0
     """Relative error of an entry that passes."""
@@ -69,7 +69,7 @@ class DifferencesJudge(Directions):
     def judge(
         self, seeds: Seeds, gradients: Sequence[npt.NDArray[Any]], known: Discrepancy | None = None
     ) -> list[Discrepancy]:
-        """Return what is not right, up to the first entry that is wrong.
+        """Return the discrepancies, up to the first entry that is wrong.
 
         If the gradient is plainly wrong along a direction and nothing is known yet, that direction is returned. If an
         entry is ``known`` to be wrong under other seeds, only this entry is judged.
@@ -91,7 +91,7 @@ class DifferencesJudge(Directions):
         return self.first_wrong(claim, known)
 
     def first_wrong(self, claim: ClaimedGradient | StaircaseClaim, known: Discrepancy | None) -> list[Discrepancy]:
-        """Return the first that is wrong, or else the first that is inconclusive of each input."""
+        """Return the first wrong discrepancy, or else the first inconclusive one of each input."""
         if known is not None and known.entry is not None:
             wrong = claim.of_entry(self.flat_position(known.input, known.entry))
             return [] if wrong is None else [wrong]
@@ -110,7 +110,7 @@ class DifferencesJudge(Directions):
         return stairs_of(self) if self.scale.unit == FORMATS["float64"].unit else None
 
     def truths(self, seeds: Seeds) -> list[npt.NDArray[Any]]:
-        """Return the gradients, with NaN for slopes that are not known well, and for all if too many or on stairs."""
+        """Return the true gradients; NaN for uncertain slopes, and for all if entries are too many or on stairs."""
         weights = directions.seed_weights(seeds, self.function.outputs)
         slopes = np.full(self.flat.size, np.nan)
         for flat in range(self.flat.size if self.flat.size <= directions.FULL_INPUTS and self.stairs is None else 0):
@@ -150,7 +150,7 @@ class DifferencesJudge(Directions):
 
 
 class ClaimedGradient:
-    """A claimed gradient of the sum of seed · output, held against differences."""
+    """A claimed gradient of the sum of seed · output, and its comparison with differences."""
 
     def __init__(self, judge: DifferencesJudge, seeds: Seeds, gradients: Sequence[npt.NDArray[Any]]) -> None:
         """Take the claimed gradients of all inputs."""
@@ -173,7 +173,7 @@ class ClaimedGradient:
         return bool(np.isfinite(self.claimed).all())
 
     def passes(self) -> bool:
-        """Return True if a few directions leave nothing open, even without the noise, which would allow for more."""
+        """Return True if a few directions confirm every entry, even with no allowance for noise."""
         judge = self.judge
         if not self.claimed.size or not self.is_finite:
             return False
@@ -188,9 +188,10 @@ class ClaimedGradient:
         return True
 
     def plainly_wrong(self) -> Discrepancy | None:
-        """Return what is far off along a direction that was looked at, and by other steps, or None.
+        """Return the discrepancy along a tried direction that is plainly wrong by two sets of steps, or None.
 
-        The other steps are the smallest ones, and, if these are too inaccurate, somewhat smaller ones than the first.
+        The second set has the smallest steps or, if these are too inaccurate, steps somewhat smaller than the first
+        ones.
         """
         if not self.claimed.size or not self.is_finite:
             return None
@@ -210,7 +211,7 @@ class ClaimedGradient:
         return bool((direction.slopes.kink & (self.weights != 0)).any())
 
     def far_off(self, direction: Direction) -> Discrepancy | None:
-        """Return what is wrong along a direction, if no probable noise explains it."""
+        """Return the discrepancy along a direction if it is too large for probable noise, else None."""
         wrong = None if self.meets_kink(direction) else self.compared(direction)
         if wrong is None or not wrong.failing or wrong.explained < FAR_OFF:
             return None
@@ -218,18 +219,18 @@ class ClaimedGradient:
         return wrong if wrong.error > PLAIN * size else None
 
     def denied(self, direction: Direction, near: Direction) -> bool:
-        """Return True if the slopes by the smallest steps contradict others: there may be a pole between them."""
+        """Return True if the smallest steps give contradictory slopes: a pole may lie within the larger steps."""
         far, close = self.interval(direction), self.interval(near)
         apart = close.lower - close.allowed > far.upper or close.upper + close.allowed < far.lower
         return bool(np.isfinite(close.lower + close.upper) and apart)
 
     def seen_along(self, direction: Direction) -> Positions:
-        """Return the entries that a direction moves and whose errors would have shown along it."""
+        """Return the entries that a direction moves and in which an error would be visible along it."""
         members = np.flatnonzero(direction.vector)
         return without(members, self.unseen(members, [direction]))
 
     def discrepancies(self) -> Iterator[Discrepancy | None]:
-        """Yield what is not right, by entries where a direction leaves anything open, and None for what is right."""
+        """Yield discrepancies, and None for right parts. Entries are tried where directions are inconclusive."""
         for flat in np.flatnonzero(~np.isfinite(self.claimed))[: directions.FULL_INPUTS]:
             yield self.of_entry(int(flat))
         for group in self.judge.groups(np.where(np.isfinite(self.claimed), self.claimed, 0.0)):
@@ -237,7 +238,7 @@ class ClaimedGradient:
         yield from self.by_sign()
 
     def by_sign(self) -> Iterator[Discrepancy]:
-        """Yield what is not right in 16 bits along entries of one sign, or what only rounded outputs explain.
+        """Yield discrepancies of a 16-bit gradient along its entries of one sign.
 
         A term of the only output's gradient that is too large by some percent may be hidden by larger entries of the
         other sign, as probabilities are by those of the targets.
@@ -252,7 +253,7 @@ class ClaimedGradient:
                     yield self.of(direction) or replace(wrong, severity="inconclusive", cause="noise")
 
     def of_group(self, group: list[Direction]) -> Iterator[Discrepancy | None]:
-        """Yield what is not right in the entries that some directions move."""
+        """Yield discrepancies of the entries that some directions move."""
         judge = self.judge
         first = [self.compared(direction) for direction in group]
         members = np.flatnonzero(group[0].vector)
@@ -268,7 +269,7 @@ class ClaimedGradient:
                 errors.append(wrong)
         if all(each is None for each in errors):
             if any(each is not None and each.failing for each in first):
-                return  # rounding explains it, so an error in one entry would not have shown
+                return  # rounding explains so much that an error in one entry would be invisible
             unseen = self.unseen(members, group)
             judge.looked_at.update(set(members.tolist()) - set(unseen.tolist()))
             members = unseen
@@ -281,13 +282,13 @@ class ClaimedGradient:
             except OutOfTime:
                 judge.interrupted = True
                 if all(each is None for each in errors):
-                    return  # errors in several of the other entries would have shown
+                    return  # errors in several of the other entries would be visible
                 raise
             judge.looked_at.add(int(flat))
             yield wrong
 
     def resolved(self, members: Positions) -> Iterator[Discrepancy | None]:
-        """Yield what is not right at a kink or a pole, with the entries halved until those that lie there are found."""
+        """Yield the discrepancies of entries at a kink or a pole, which are located by bisection."""
         judge = self.judge
         if len(members) == 1:
             judge.looked_at.update(members.tolist())
@@ -306,7 +307,7 @@ class ClaimedGradient:
                 yield from self.resolved(half)
 
     def unseen(self, members: Positions, group: list[Direction]) -> Positions:
-        """Return the entries whose contribution is so small that an error in one of them would not have shown."""
+        """Return the entries whose contribution is so small that an error in one of them would be invisible."""
         if len(members) == 1:
             return members[:0]
         intervals = map(self.interval, group)
@@ -315,11 +316,11 @@ class ClaimedGradient:
         return members[(parts * self.judge.vague < blur) & (parts > 0)]
 
     def of_entry(self, flat: int) -> Discrepancy | None:
-        """Return what is not right along the axis of one entry, confirmed, or None."""
+        """Return a confirmed discrepancy along the axis of one entry, or None."""
         return self.of(self.judge.axis_direction(flat))
 
     def of(self, direction: Direction) -> Discrepancy | None:
-        """Return what is not right along a direction, confirmed, or None."""
+        """Return a confirmed discrepancy along a direction, or None."""
         wrong = self.compared(direction)
         if wrong is not None and not wrong.failing and not self.judge.refined:
             self.judge.refine()
@@ -358,7 +359,7 @@ class ClaimedGradient:
         return float(direction.vector[along] @ self.claimed[along])
 
     def compared(self, direction: Direction, jitter: float = 0.0) -> Discrepancy | None:
-        """Compare the claimed gradient with the slopes along a direction, and return what is not right, or None."""
+        """Compare the claimed gradient with the slopes along a direction, and return the discrepancy or None."""
         interval, observed = self.interval(direction, jitter), self.observed(direction)
         lower, upper = interval.lower, interval.upper
         along = direction.vector != 0
@@ -379,7 +380,7 @@ class ClaimedGradient:
         return replace(discrepancy, explained=multiple)
 
     def asked_again(self, direction: Direction) -> Discrepancy | None:
-        """Measure again with other steps, allow for the gradient's own noise, and return what is still discrepant."""
+        """Measure again with other steps, allow for the gradient's own noise, and return the discrepancy or None."""
         judge = self.judge
         jitter = min(float(np.abs(direction.vector) @ self.jitter), judge.vague * self.typical)
         jitter += self.saturation(direction)
@@ -400,7 +401,7 @@ class ClaimedGradient:
         return None if wrong is first and first.error <= self.rounded(direction) else wrong
 
     def narrowed(self, vector: Floats, jitter: float, whole: Discrepancy) -> Discrepancy | None:
-        """Return what is wrong in one of the entries that a direction moves, or ``whole`` if it is in no single one."""
+        """Return the discrepancy of the single wrong entry that a direction moves; ``whole`` without one."""
 
         def failing(half: Positions) -> Discrepancy | None:
             part = np.zeros(vector.size)
@@ -418,7 +419,7 @@ class ClaimedGradient:
     def between(self, direction: Direction, again: Direction) -> bool:
         """Return True if slopes by two step sizes contradict each other, and the claimed one is about as far from both.
 
-        The noise is larger than estimated then, and no more is known than both together show.
+        In that case the noise is larger than estimated, and the slope is only known to lie near the two.
         """
         one, other = self.interval(direction), self.interval(again)
         if not (one.upper < other.lower or other.upper < one.lower):

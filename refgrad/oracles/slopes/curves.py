@@ -18,7 +18,7 @@ ROUNDING_SAFETY = 16.0
 """Number of standard deviations of the noise by which a value may be off."""
 
 Along = Callable[[float], Floats]
-"""Function that returns the flattened outputs at a distance along the direction, not finite outside of its domain."""
+"""Function from the distance along a direction to the flattened outputs, which are not finite outside the domain."""
 
 NOISE_LINE = np.arange(11.0) - 5
 """Positions on a line, in steps, at which values are sampled to estimate their noise."""

@@ -35,13 +35,13 @@ FEW_DIRECTIONS = 2
 """Number of directions for each group of entries of small inputs, whose entries may be judged one by one."""
 
 SPREAD = 1e-3
-"""Contribution, relative to the largest of a group, below which entries are moved in a direction of their own."""
+"""Contribution, relative to the largest of a group, below which entries belong to another group."""
 
 GROUPS = 3
 """Largest number of groups of entries with a contribution."""
 
 MOSTLY = 0.5
-"""Share of steps with a change above which an output is not a staircase."""
+"""An output that changes in more than this share of the steps is not a staircase."""
 
 OFF_GRID = 2 / 3
 """Factor of the steps along the first directions, when the noise is not known yet.
@@ -53,10 +53,10 @@ FIRST_STEPS = 2
 """Number of step sizes along the first directions."""
 
 TOWARDS_ZERO = np.linspace(0.0, 1.0, 17)
-"""Fractions of the way to 0 at which the steepest slope of a saturating function is looked for."""
+"""Fractions of the way to 0 at which the slope of a saturating function is computed to find the steepest."""
 
 OFFSET = 2.0**-20
-"""Step, as a fraction of a vector, that shows the slope on that way."""
+"""Step, as a fraction of a vector, for these slopes."""
 
 TERMS = 4.0
 """Error of a gradient that is computed from outputs, such as ``1 - y * y``, in unit roundoffs of its format."""
@@ -69,7 +69,7 @@ SINGLE = 2.0**4
 
 
 class OutOfTime(BaseException):
-    """The time of a check is used up, which a function says when it is called. Handlers of errors let it pass."""
+    """Raised by the function under test if the time of a check is used up. Handlers of other errors do not catch it."""
 
 
 class Sampled(Protocol):
@@ -137,7 +137,7 @@ class Directions:
 
     @property
     def open(self) -> bool:
-        """Return True if an error of a single entry may have gone unnoticed, since some moved only with others."""
+        """Return True if the error of an entry may be hidden, since the entry only moved together with others."""
         return (self.interrupted or self.method == "directions") and len(self.looked_at) < self.flat.size
 
     def along(self, vector: Floats) -> Along:
@@ -182,7 +182,7 @@ class Directions:
         return noise if all(inside) else noise_along(along, self.scale)
 
     def refine(self) -> None:
-        """Measure the noise by small steps, where no kinks add to it, of the outputs that are not staircases there."""
+        """Measure the noise by small steps, which rarely reach a kink, except for outputs that are staircases."""
         self.refined = True
         along = self.along(self.signs())
         values: list[Floats] = []
@@ -206,7 +206,7 @@ class Directions:
         return np.where(np.isfinite(rates) & (rates > 0), rates, 1.0)
 
     def quick(self, claimed: Floats) -> Iterator[Direction]:
-        """Yield the first directions: one through entries that contribute alike, more for large inputs."""
+        """Yield the first directions, each through entries whose contributions have a similar size."""
         if not self._vectors:
             first, *others = _alike(np.abs(claimed * self.magnitude))
             nothing = [members for members in others if not claimed[members].any()]
@@ -294,9 +294,9 @@ class Directions:
     def discrepancy(
         self, vector: Floats, observed: float, ends: tuple[float, float], position: int, *, kink: bool = False
     ) -> Discrepancy:
-        """Return that an ``observed`` slope along a vector is outside of an interval with these ends.
+        """Return the discrepancy of an ``observed`` slope along a vector from an interval with these ends.
 
-        If the vector moves one entry, it is about the derivative by this entry, else about the input at a position.
+        If the vector moves one entry, the discrepancy is about this entry, else about the input at a position.
         """
         flats, entry, length = np.flatnonzero(vector), None, 1.0
         if len(flats) == 1:
@@ -322,7 +322,7 @@ class Directions:
 
 
 def _alike(contributions: Floats) -> list[Positions]:
-    """Return groups of entries that contribute alike, the last of which contributes nothing."""
+    """Return groups of entries whose contributions have a similar size. Those of the last group contribute nothing."""
     order = np.argsort(-contributions, kind="stable")
     order, nothing = order[contributions[order] > 0], order[contributions[order] == 0]
     groups: list[Positions] = []
@@ -334,7 +334,7 @@ def _alike(contributions: Floats) -> list[Positions]:
 
 
 def without(members: Positions, others: Positions) -> Positions:
-    """Return the members that are not among the others, in linear time."""
+    """Return the members that are not among ``others``, in linear time."""
     return members[np.isin(members, others, assume_unique=True, invert=True, kind="table")]
 
 
@@ -362,9 +362,9 @@ def halves(members: Any) -> tuple[Any, Any]:
 
 
 def halved(members: Any, failing: Callable[[Any], Failure | None]) -> tuple[Any, Failure | None]:
-    """Halve a sequence as long as one half alone fails, and as there is time.
+    """Halve a sequence repeatedly, keeping a half that fails, while there is one and time is left.
 
-    Return what is left and the last failure, if there was one.
+    Return the remaining sequence and the last failure, or None without one.
     """
     last: Failure | None = None
     with suppress(OutOfTime):

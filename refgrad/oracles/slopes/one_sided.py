@@ -77,7 +77,7 @@ def _levels(slopes: Floats) -> list[Floats]:
 
 
 WEIGHTS = _levels(np.eye(HALVINGS))[-1][-1]
-"""Weight of each slope in the last extrapolation."""
+"""Weight of the slope at each distance in the last extrapolation."""
 
 
 def _converge(slopes: Floats, doubt: Floats) -> Booleans:

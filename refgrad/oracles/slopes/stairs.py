@@ -1,8 +1,8 @@
 """Judgement of gradients of functions that are staircases, since they round to a low precision whatever their dtype is.
 
 A kernel of NumPy, C++ or Triton may round to bfloat16 or float32 inside of a function of float64. Its values do not
-change at all within a stair, so that small steps see a slope of 0. Such a function is known by outputs that a tiny step
-leaves as they are, bit for bit, and that a large step moves.
+change at all within a stair, so that small steps see a slope of 0. Such a function is recognized by outputs that do not
+change in any bit with a tiny step, but do with a large step.
 
 The slope is fitted to values at many points on both sides that are many stairs away. All entries of these points are
 moved by up to half a stair at random, so that their rounding errors differ.
@@ -87,7 +87,7 @@ def _format_of(numbers: Floats) -> tuple[float, bool]:
 
 
 def _width(function: Directions, still: Booleans) -> float:
-    """Return the median of the smallest steps by single large entries that move an output, relative to these."""
+    """Return the median of the smallest relative steps of single large entries that change an output."""
     steps = 2.0 ** np.arange(-FORMATS["float32"].bits - NUMBERS.octaves, -NUMBERS.octaves)
     smallest = []
     for entry in np.argsort(-np.abs(function.flat))[: NUMBERS.fewest]:
@@ -98,17 +98,17 @@ def _width(function: Directions, still: Booleans) -> float:
 
 
 class StaircaseClaim:
-    """A claimed gradient of the sum of seed · output of a staircase, held against fitted slopes."""
+    """A claimed gradient of the sum of seed · output of a staircase, and its comparison with fitted slopes."""
 
     def __init__(self, function: Directions, stairs: Stairs, seeds: Seeds, weights: Floats, claimed: Floats) -> None:
         """Take the seeds, also as one array of weights, and the flattened gradients."""
         self.function, self.seeds, self.weights, self.claimed = function, seeds, weights, claimed
         self.form, self.sure = FORMATS[stairs.precision], stairs.sure
-        self.random = function.choices.spawn(1)[0]
+        [self.random] = function.choices.spawn(1)
         self.inputs = np.split(np.arange(claimed.size), function.ends[:-1])
 
     def discrepancies(self) -> Iterator[Discrepancy | None]:
-        """Yield what is not right, or None, along directions through each input and along entries if they are few."""
+        """Yield a discrepancy or None for directions through each input, and for each entry if there are few."""
         for members in self.inputs:
             yield from map(self.of, self.directions(members))
         if self.function.method == "differences":
@@ -117,8 +117,8 @@ class StaircaseClaim:
     def directions(self, members: Positions) -> Iterator[Floats]:
         """Yield a direction along which the parts of all entries of an input add up, and others if there are many.
 
-        Of the first, the entries of each sign are a direction, too: a term that is too large by some percent may be
-        hidden by larger entries of the other sign, as probabilities are by those of the targets.
+        The entries of the first one that have the same sign form further directions: a term that is too large by some
+        percent may be hidden by larger entries of the other sign, as probabilities are by those of the targets.
         """
         count = DIRECTIONS if self.function.method == "directions" else int(members.size > 1)
         for number in range(count):
@@ -130,16 +130,16 @@ class StaircaseClaim:
             yield vector
 
     def of_entry(self, flat: int) -> Discrepancy | None:
-        """Return what is not right along the axis of an entry, or None."""
+        """Return the discrepancy along the axis of an entry, or None."""
         vector = np.zeros(self.claimed.size)
         vector[flat] = self.function.magnitude[flat]
         self.function.looked_at.add(int(flat))
         return self.of(vector)
 
     def of(self, vector: Floats) -> Discrepancy | None:
-        """Return what is not right along a direction, or None: an entry that is wrong, if there is a single one.
+        """Return the discrepancy along a direction, of a single entry if only one is wrong, or None.
 
-        It is wrong only if new samples confirm it.
+        Only a discrepancy that new samples confirm is ``wrong``.
         """
         discrepancy = self.compared(vector)
         if discrepancy is None or not discrepancy.failing:
@@ -150,14 +150,14 @@ class StaircaseClaim:
         return part if part is not None and part.entry is not None else discrepancy
 
     def failing(self, vector: Floats, entries: Positions) -> Discrepancy | None:
-        """Return what is wrong along the part of a vector that moves some entries, or None."""
+        """Return the discrepancy along the part of a vector that moves some entries if it is failing, else None."""
         discrepancy = self.compared(np.where(np.isin(np.arange(vector.size), entries), vector, 0.0))
         return discrepancy if discrepancy is not None and discrepancy.failing else None
 
     def compared(self, vector: Floats) -> Discrepancy | None:
-        """Compare the claimed gradient with the slope along a direction, and return what is not right, or None.
+        """Compare the claimed gradient with the slope along a direction, and return the discrepancy or None.
 
-        An error of up to twice what the errors of the slope and of a right gradient explain is inconclusive.
+        An error of up to twice the sum of the errors of the slope and of a right gradient is inconclusive.
         """
         function, along = self.function, np.flatnonzero(vector)
         members = self.inputs[int(np.searchsorted(function.ends, along[0], side="right"))]
@@ -216,7 +216,8 @@ def fitted(distances: Floats, antisymmetric: Floats, symmetric: Floats) -> tuple
     """Return the slope of a function, and its error, from its antisymmetric and symmetric parts at some distances.
 
     A line and a cubic are each held against the next odd polynomial. Half the difference of the slopes to either side,
-    which the symmetric part shows, is added to the error. Few different values are known no better than their distance.
+    which the symmetric part shows, is added to the error. If there are only a few different values, the error is at
+    least their distance.
     """
     different = len(np.unique(antisymmetric))
     if different == 1 or not np.isfinite(antisymmetric + symmetric).all():

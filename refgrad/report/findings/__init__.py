@@ -96,7 +96,7 @@ class Script:
 
     @property
     def environment(self) -> str:
-        """What the program was run with: engine, Python, NumPy, platform."""
+        """Versions with which the program was run: engine, Python, NumPy, platform."""
         python = f"Python {self.python}" if self.python and self.syntax.runs_here else ""
         parts = (self.title, python, f"NumPy {self.numpy}" if self.numpy else "", self.platform)
         return plain_line(", ".join(part for part in parts if part))
@@ -108,12 +108,12 @@ class Script:
 
     @property
     def severity(self) -> Severity | None:
-        """How bad it is."""
+        """Severity of the finding."""
         return severity(self.verdict)
 
     @cached_property
     def at(self) -> tuple[At, ...]:
-        """Unusual numbers at which it was seen."""
+        """Unusual inputs at which the failure was observed."""
         return at(self.verdict)
 
     @cached_property
@@ -137,7 +137,7 @@ class Script:
 
     @property
     def needs(self) -> str:
-        """What a run of the program needs, so that it fails in each."""
+        """What a run of the program needs to show the failure every time."""
         fact = self.verdict.fact
         return UNWRITTEN if isinstance(fact, Entry) and fact.qualifier == "unwritten" else ""
 

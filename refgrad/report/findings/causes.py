@@ -1,4 +1,4 @@
-"""Groups the findings on an engine by what causes them, as far as their evidence shows that.
+"""Groups of findings on an engine that have one cause, as far as their evidence shows.
 
 Two findings have one cause if they are of one operator, call one function of the library, give the same wrong number
 for the same truth, give 0 as a higher derivative where programs differ in the operator alone, give NaN where dual
@@ -29,7 +29,7 @@ FUNCTION: Final = re.compile(r"(?:[\w{}]+\.)+(\w+)\([^()]*\)")
 """A code template that calls one function of the library, and nothing else."""
 
 BUILT_ON: Final[Sequence[Sequence[str]]] = TABLE["chapters"]["built_on"]
-"""Chapters that others build on, the foundations first: where these fail, others are likely to."""
+"""Chapters on which others build, the foundations first. If a foundation fails, others are likely to fail."""
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class Cause:
 
 
 def causes(failed: Sequence[Script], verdicts: Sequence[Verdict]) -> list[Cause]:
-    """Return the causes of what an engine fails: what it must do first, then what others build on, then the worst.
+    """Return the causes of an engine's failures: MUST before SHOULD, then foundations first, then the worst first.
 
     Failures of several operators that were not repeatable come last.
 
-    ``verdicts`` are all of its report, since some say that a failure keeps them from saying more.
+    ``verdicts`` are all verdicts of the report, since some name a failure that prevents a result.
     """
     return sorted((_cause(group, verdicts) for group in _groups(failed)), key=_order)
 
 
 def shared_operators(engines: Iterable[Iterable[Cause]]) -> dict[str, list[Cause]]:
-    """Return the operators that several libraries get wrong, with what causes it in each engine, the worst first."""
+    """Return the operators that several libraries get wrong, with the cause in each engine, the worst first."""
     by_operator: dict[str, list[Cause]] = {}
     for cause in chain.from_iterable(engines):
         for operator in dict.fromkeys(each.verdict.operator for each in cause.findings):
@@ -109,13 +109,13 @@ def _order(cause: Cause) -> tuple[bool, bool, int, int, int]:
 
 
 def _height(finding: Script) -> int:
-    """Return on how many layers of chapters a finding's own is built."""
+    """Return the number of layers of chapters below that of a finding."""
     chapter = finding.verdict.chapter
     return next((height for height, chapters in enumerate(BUILT_ON) if chapter in chapters), len(BUILT_ON))
 
 
 def _groups(findings: Sequence[Script]) -> list[list[Script]]:
-    """Return the findings that links join, directly or by way of others."""
+    """Return groups of findings that links connect directly or indirectly."""
     groups: list[list[Script]] = []
     known: list[set[Link]] = []
     for finding in findings:
@@ -177,7 +177,7 @@ def _multiplies_infinity(finding: Script) -> bool:
 
 
 def _higher_derivative(steps: Sequence[object]) -> str:
-    """Return which derivative a program takes of which operators, f whichever they are; nothing for other programs.
+    """Return the derivative that a program takes, with its operators replaced by f; nothing for other programs.
 
     Leaves are x1, x2 in the order in which they are differentiated by; an operator's operands are a set.
     """
@@ -226,7 +226,7 @@ def _named_calls(statements: Iterable[Statement], result: str = "") -> Iterator[
 
 
 def _rank(finding: Script) -> tuple[bool, int, int, float]:
-    """Order findings as causes, and of those the worst number first."""
+    """Sort key of findings: the order of causes, then the worst number first."""
     fact = finding.verdict.fact
     error = float(fact.relative_error) if isinstance(fact, Entry) else 0.0
     capped = min(error, 1.0) if error == error else 1.0  # noqa: PLR0124 (NaN is as wrong as can be)
@@ -235,5 +235,5 @@ def _rank(finding: Script) -> tuple[bool, int, int, float]:
 
 
 def _length(finding: Script) -> int:
-    """Order findings of one rank by the length of their programs, which take long to print."""
+    """Sort key of findings of one rank: the length of the program, which takes long to print."""
     return len(finding.program)

@@ -13,16 +13,16 @@ import numpy as np
 from refgrad.report.findings.trees import Filling, literal, names_in
 
 ARRAYS: Final = frozenset({"array", "ones", "zeros"})
-"""Functions that make an array of what stands in the program."""
+"""Functions that make an array of the numbers in their arguments."""
 
 TENSORS: Final = ARRAYS | {"Variable", "constant", "tensor", "to_tensor"}
-"""Functions that make something, and not None."""
+"""Functions that never return None."""
 
 OF_LISTS: Final = frozenset({"jnp.array"})
-"""Functions other than ``tensor`` that make the same of a list as of an array of NumPy of it."""
+"""Functions other than ``tensor`` for which ``f([...])`` equals ``f(np.array([...]))``."""
 
 OF_TYPED: Final = frozenset({"mx.array", "mx.np.array", "tf.constant"})
-"""Functions that do so if they are given a dtype."""
+"""Functions for which the two are equal only if a dtype is given."""
 
 REDUCTIONS: Final = frozenset({"sum", "prod", "mean", "max", "min", "amax", "amin", "var", "std"})
 """Functions for which libraries that follow NumPy have ``axis=None, keepdims=False``."""
@@ -32,14 +32,14 @@ DEFAULTS: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType({
     "tensor": MappingProxyType({"requires_grad": False, "constant": False}),
     **dict.fromkeys(REDUCTIONS, MappingProxyType({"axis": None, "keepdims": False, "keepdim": False})),
 })
-"""What a call need not say, by the last name of the function."""
+"""Arguments that a call may omit, by the last name of the function."""
 
 
 class Folding(ast.NodeTransformer):
-    """Decides conditions, and leaves out arguments that say what a call does anyway."""
+    """Evaluates known conditions, and removes arguments that equal the defaults of a call."""
 
     def visit(self, node: ast.AST) -> Any:
-        """Return a node with its parts folded: of a decided condition, the branch that it takes."""
+        """Return a node with its parts folded. A conditional expression with a known condition becomes its branch."""
         holds = truth(self.visit(node.test)) if isinstance(node, ast.IfExp) else None
         if isinstance(node, ast.IfExp) and holds is not None:
             return self.visit(node.body if holds else node.orelse)
@@ -47,10 +47,10 @@ class Folding(ast.NodeTransformer):
 
 
 def _folded(node: ast.AST) -> ast.AST:  # noqa: PLR0911 (one return for each rule)
-    """Return a shorter node that does the same, whose parts are folded already."""
+    """Return a shorter node that does the same. Its parts are already folded."""
     match node:
         case ast.FunctionDef(body=[*_, ast.Assign(targets=[ast.Name(id=name)], value=value), ast.Return(value=result)]):
-            if isinstance(result, ast.Name) and result.id == name:  # it is named only to return it
+            if isinstance(result, ast.Name) and result.id == name:  # the name is used only by `return`
                 node.body[-2:] = [ast.Return(value)]
         case ast.Assign(targets=[ast.List(elts=[target])], value=ast.List(elts=[value])):  # [x] = [y]
             return ast.Assign([target], value, lineno=node.lineno)
@@ -71,7 +71,7 @@ def _folded(node: ast.AST) -> ast.AST:  # noqa: PLR0911 (one return for each rul
 
 
 def _assignment(call: ast.Call, node: ast.Expr) -> ast.stmt:
-    """Return ``x[i] = y`` for ``x.__setitem__(i, y)``, also where a helper does it, or the statement as it is."""
+    """Return ``x[i] = y`` for ``x.__setitem__(i, y)``, called directly or in a helper; else the statement itself."""
     match call.args:
         case [ast.Name() as changed, ast.Lambda(args=ast.arguments(args=[ast.arg(arg="x")]), body=body)]:
             call = Filling({"x": changed}).visit(body)
@@ -87,7 +87,7 @@ def _assignment(call: ast.Call, node: ast.Expr) -> ast.stmt:
 
 
 def _shorter_call(node: ast.Call) -> ast.expr:
-    """Leave out defaults, and an array around the list that a tensor is made of."""
+    """Remove default arguments, and the call of ``np.array`` around a list that a tensor is made of."""
     node.args = [part for each in node.args for part in _unpacked(each)]
     name, function = last_name(node.func), ast.unparse(node.func)
     defaults = DEFAULTS.get(name, {})
@@ -103,7 +103,7 @@ def _shorter_call(node: ast.Call) -> ast.expr:
 
 
 def _known_call(node: ast.Call, name: str) -> ast.expr:
-    """Return what a call gives that the program decides, or the call without arguments that it has by default."""
+    """Return the result of a call with literal arguments, or the call without default arguments."""
     match name, node.args:
         case "backward", [ast.Constant(value=None)]:
             node.args = []
@@ -126,7 +126,7 @@ def _known_call(node: ast.Call, name: str) -> ast.expr:
 
 
 def truth(test: ast.expr) -> bool | None:
-    """Return whether a condition holds, or None where the text does not say."""
+    """Return the truth of a condition, or None if it cannot be determined from the text."""
     match test:
         case ast.Constant(value=value):
             return bool(value)
@@ -139,7 +139,7 @@ def truth(test: ast.expr) -> bool | None:
 
 
 def _sides(left: ast.expr, right: ast.expr) -> tuple[Any, Any] | None:
-    """Return two values that compare as expressions do, or None where the text does not say."""
+    """Return two values that compare as these expressions do, or None if such values cannot be determined."""
     if ast.unparse(right) == "bool" and ast.unparse(left) == "np.float64":
         return False, True
     if ast.unparse(right) == "bool" and isinstance(left, ast.Attribute) and left.attr == "dtype":
@@ -154,14 +154,14 @@ def _sides(left: ast.expr, right: ast.expr) -> tuple[Any, Any] | None:
 
 
 def last_name(function: ast.expr) -> str:
-    """Return the last part of the name of a function, empty for what has none."""
+    """Return the last part of the name of a function; an empty string for an expression without a name."""
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
 
 
 def _is_boolean(array: ast.expr) -> bool | None:
-    """Return whether an array of numbers that stand in the program is one of truth values, or None for others."""
+    """Return True if a literal array is boolean, False if it is numeric, and None if the array is not literal."""
     if not (isinstance(array, ast.Call) and last_name(array.func) in ARRAYS and array.args):
         return None
     for each in array.keywords:
@@ -172,7 +172,7 @@ def _is_boolean(array: ast.expr) -> bool | None:
 
 
 def _is_of_floats(array: ast.expr) -> bool:
-    """Whether an array of NumPy is made of numbers that stand in the program, all of them floats."""
+    """Return True if an array of NumPy is made of literals that are all floats."""
     if not isinstance(array, ast.Call) or array.keywords or len(array.args) != 1:
         return False
     name = ast.unparse(array.func)
@@ -180,7 +180,7 @@ def _is_of_floats(array: ast.expr) -> bool:
 
 
 def _types(array: ast.expr) -> set[type] | None:
-    """Return the types of the numbers of an array that stand in the program, or None if variables are among them."""
+    """Return the types of the entries of a literal array, or None if an entry is a variable."""
     nodes = list(ast.walk(array))
     named = {float if node.attr in {"inf", "nan"} else object for node in nodes if isinstance(node, ast.Attribute)}
     types = {type(node.value) for node in nodes if isinstance(node, ast.Constant)}
@@ -188,14 +188,14 @@ def _types(array: ast.expr) -> set[type] | None:
 
 
 def _unpacked(argument: ast.expr) -> list[ast.expr]:
-    """Return the arguments that ``*[a, b]`` stands for."""
+    """Return the arguments with ``*[a, b]`` replaced by ``a, b``."""
     if isinstance(argument, ast.Starred) and isinstance(argument.value, ast.List):
         return argument.value.elts
     return [argument]
 
 
 def _list_of(argument: ast.expr, *, typed: bool) -> ast.expr:
-    """Return the list in ``np.array([...])``, where the tensor of it is the same."""
+    """Return the list in ``np.array([...])`` if a tensor made of the list is the same."""
     if not (isinstance(argument, ast.Call) and ast.unparse(argument.func) == "np.array" and len(argument.args) == 1):
         return argument
     return argument.args[0] if _types(argument.args[0]) == {float} and (typed or not argument.keywords) else argument
@@ -229,9 +229,9 @@ FUNCTIONS: Final = MappingProxyType({"len": len, "range": range, "tuple": _tuple
 
 
 def with_shapes(node: ast.stmt, shapes: Shapes) -> ast.stmt:
-    """Return a statement with what is known of shapes; names that stand for something else inside of it are left.
+    """Return a statement with known shapes replaced by literals, except for names that the statement binds itself.
 
-    A shape without axes is left, too: some engines give what has none an axis.
+    The shape ``()`` is not replaced either: some engines represent a scalar by an array with one axis.
     """
     parts = list(ast.walk(node))
     own = {name.arg for each in parts if isinstance(each, ast.Lambda) for name in each.args.args}
@@ -244,15 +244,15 @@ def with_shapes(node: ast.stmt, shapes: Shapes) -> ast.stmt:
 
 
 class _Known(ast.NodeTransformer):
-    """Puts shapes in, and computes what is decided by them."""
+    """Replaces known shapes by literals, and evaluates the expressions that consist of them."""
 
     def __init__(self, shapes: Shapes) -> None:
         self.shapes = shapes
         self.put: dict[int, ast.expr] = {}
-        """What stands now where a shape was asked for, by the node's id."""
+        """Literals that replaced a shape, by the id of the node."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Return a shape, or how many axes there are."""
+        """Return the shape, or the number of axes, as a literal if it is known."""
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr="shape" | "ndim") if name in self.shapes:
                 shape = self.shapes[name]
@@ -260,7 +260,7 @@ class _Known(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Return the numbers of axes, and a tensor that has the shape already that it is given."""
+        """Return the value of a call if shapes determine it. Remove a reshape of a tensor to the shape that it has."""
         computed = self.computed(node)
         match computed:
             case ast.Call(func=ast.Attribute(value=inner, attr="reshape"), args=[shape], keywords=[]):
@@ -269,7 +269,7 @@ class _Known(ast.NodeTransformer):
         return computed
 
     def computed(self, node: ast.expr) -> ast.AST:
-        """Return the value of an expression that a shape decides."""
+        """Return the value of an expression that consists of known shapes and literals, or the expression itself."""
         visited = self.generic_visit(node)
         if not isinstance(visited, ast.expr) or not any(id(each) in self.put for each in ast.walk(visited)):
             return visited
@@ -289,14 +289,14 @@ class _Known(ast.NodeTransformer):
     visit_BinOp = visit_Compare = visit_Subscript = computed  # noqa: N815 (names of nodes)
 
     def literal(self, value: object) -> ast.expr:
-        """Return a number or a tuple as it is written."""
+        """Return a number or a tuple as a literal."""
         node = literal(value)
         self.put[id(node)] = node
         return node
 
 
 class _Products(ast.NodeTransformer):
-    """Makes calls of products."""
+    """Replaces each product by a call that limits its size."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Replace a product by a call."""

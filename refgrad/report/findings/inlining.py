@@ -1,7 +1,7 @@
-"""Puts what the helpers of a printed program do in place of their calls, where it is no longer and reads as well.
+"""Replaces calls of helper functions in a printed program by the bodies of these functions.
 
-A helper is a function that stands before all that is computed: engine files bring such functions. The functions that a
-program itself consists of stay.
+A helper is a function in the setup of an engine file. The functions of the program itself are not inlined. Nor is a
+helper whose body would compute an argument twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Helpers = Mapping[str, ast.FunctionDef]
 
 
 def inlined(program: Sequence[Piece], setup: int = 0) -> list[Piece]:
-    """Return the program with calls of helpers replaced by what they do.
+    """Return the program with calls of helpers replaced by their bodies.
 
     Helpers are the functions among the first ``setup`` statements.
     """
@@ -39,7 +39,7 @@ def _in_place(program: Sequence[Piece], helpers: Helpers, taken: set[str]) -> li
 
 
 def _opened(piece: Piece, helpers: Helpers, taken: set[str]) -> Piece:
-    """Return a function of the program itself with helpers in place in its body, anything else as it is."""
+    """Inline helpers in the body of a function of the program itself. Return other statements unchanged."""
     if not isinstance(piece.node, ast.FunctionDef) or _is_helper(piece.node, helpers):
         return piece
     node = copied(piece.node)
@@ -72,7 +72,7 @@ def _rejects(statement: ast.stmt) -> bool:
 
 
 def _replaced(piece: Piece, helpers: Helpers) -> Piece:
-    """Return a statement with the expressions that helpers return in place of their calls."""
+    """Return a statement in which calls of helpers are replaced by the expressions that these return."""
     if isinstance(piece.node, IMPORTS) or not any(mentions([piece], name) for name in helpers):
         return piece
     inlining = _Inlining({name: each for name, each in helpers.items() if _returned(each) is not None})
@@ -81,7 +81,7 @@ def _replaced(piece: Piece, helpers: Helpers) -> Piece:
 
 
 def _returned(function: ast.FunctionDef) -> ast.expr | None:
-    """Return the expression that a function consists of, if it is one."""
+    """Return the expression that a function returns, or None if the function has other statements."""
     match function.body:
         case [ast.Return(value=ast.expr() as value)] if not _has_optional_parameters(function.args):
             return value
@@ -89,12 +89,12 @@ def _returned(function: ast.FunctionDef) -> ast.expr | None:
 
 
 def _has_optional_parameters(arguments: ast.arguments) -> bool:
-    """Return True if a function can be called in other ways than by as many arguments as it has parameters."""
+    """Return True if the number of arguments of a function may vary."""
     return bool(arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs)
 
 
 class _Inlining(ast.NodeTransformer):
-    """Puts what a helper returns in place of its call, where no argument would be computed twice."""
+    """Replaces a call of a helper by the expression that it returns, unless an argument would be computed twice."""
 
     def __init__(self, helpers: Helpers) -> None:
         self.helpers = helpers
@@ -111,7 +111,7 @@ class _Inlining(ast.NodeTransformer):
 
 
 def _filled(parameters: ast.arguments, values: Sequence[ast.expr], body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
-    """Return statements with arguments in place of parameters, None where one would be computed twice or captured."""
+    """Return a body with arguments for parameters; None if an argument would be evaluated twice or captured."""
     names = [each.arg for each in parameters.args]
     if len(names) != len(values) or any(isinstance(each, ast.Starred) for each in values):
         return None
@@ -129,14 +129,14 @@ def _filled(parameters: ast.arguments, values: Sequence[ast.expr], body: Sequenc
 
 
 def _decided(statement: ast.stmt) -> list[ast.stmt]:
-    """Return the branch of a condition that the program decides."""
+    """Return the statements of the branch that is taken if the condition is known, else the statement itself."""
     if not isinstance(statement, ast.If) or (holds := truth(statement.test)) is None:
         return [statement]
     return statement.body if holds else statement.orelse
 
 
 def _expanded(piece: Piece, helpers: Helpers, taken: set[str]) -> list[Piece]:
-    """Return the statements of a helper in place of a statement that does nothing but call it."""
+    """Return the statements of a helper for a statement that only calls it, else the statement itself."""
     targets = piece.node.targets if isinstance(piece.node, ast.Assign) else []
     match piece.node.value if isinstance(piece.node, ast.Assign | ast.Expr) else None:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in helpers:
@@ -159,7 +159,7 @@ def _statements(function: ast.FunctionDef, values: Sequence[ast.expr]) -> list[a
 
 
 def _without_names_of_literals(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements with names and literals in place of what is but another name for them."""
+    """Yield statements without variables that are only another name of a variable or a literal."""
     known: dict[str, ast.expr] = {}
     for statement in body:
         match Filling(known).visit(statement):
@@ -181,12 +181,12 @@ def _without_rest(statement: ast.stmt, rest: ast.arg | None) -> ast.stmt:
 
 
 def _is_region(statement: ast.stmt) -> bool:
-    """Whether a statement is a region in which nothing but a result is returned."""
+    """Return True if a statement is a ``with`` block that contains only a ``return``."""
     return isinstance(statement, ast.With) and len(statement.body) == 1 and isinstance(statement.body[0], ast.Return)
 
 
 def _assigned(body: list[ast.stmt], targets: Sequence[ast.expr], taken: set[str]) -> list[ast.stmt] | None:
-    """Return statements that assign what they return, None for those that return what they were given."""
+    """Return statements that assign their results to the targets, or None if that is not possible."""
     last = body[-1]
     returned = last.body[0] if isinstance(last, ast.With) else last
     value = returned.value if isinstance(returned, ast.Return) else None
@@ -209,7 +209,7 @@ def _assigned(body: list[ast.stmt], targets: Sequence[ast.expr], taken: set[str]
 
 
 def _pairs(targets: Sequence[ast.expr], value: ast.expr | None) -> list[tuple[ast.expr, ast.expr]]:
-    """Return what is assigned to what: each of several results by itself."""
+    """Return pairs of a target and its value; a tuple is split into its items."""
     if value is None:
         return []
     target = targets[0]
@@ -223,7 +223,7 @@ def _stores(name: ast.Name) -> bool:
 
 
 def _without_lambdas(program: Sequence[Piece]) -> list[Piece]:
-    """Return the program with functions that are named, and called once, in place of their call."""
+    """Return the program with each lambda that is named and called once inlined."""
     kept = list(program)
     for piece in program:
         match piece.node:

@@ -29,7 +29,7 @@ IMPORTED: Final = {"math": "import math", "np": "import numpy as np"}
 """Imports that programs need in addition to those of engine files, by the names that they bind."""
 
 COPIES: Final = frozenset({"as_numpy", "asarray", "array", "numbers"})
-"""Functions that make an array of NumPy of a tensor."""
+"""Functions that convert a tensor to a NumPy array."""
 
 METHODS: Final = frozenset({"clone", "numpy"})
 
@@ -43,7 +43,7 @@ ENDS: Final[Mapping[str, str]] = TABLE["program_ends"]
 def python_program(verdict: Verdict, setup: str, *, known: bool) -> Printed:
     """Return the program of a verdict. ``known`` says that the engine's file comes with refgrad.
 
-    Code that is no Python is returned as it is.
+    Code that is not Python is returned unchanged.
     """
     statements = verdict.reproduction
     try:
@@ -58,7 +58,7 @@ def python_program(verdict: Verdict, setup: str, *, known: bool) -> Printed:
 
 
 def _is_leading(piece: Piece) -> bool:
-    """Return True for an import, a function, or a statement that sets something of a library."""
+    """Return True for an import, a function, a call, or an assignment to attributes."""
     match piece.node:
         case ast.Assign(targets=targets):
             return all(isinstance(each, ast.Attribute) for each in targets)
@@ -66,7 +66,7 @@ def _is_leading(piece: Piece) -> bool:
 
 
 def _head(setup: str) -> list[Piece]:
-    """Return the statements of a setup, after the imports that it lacks."""
+    """Return the statements of a setup, preceded by the imports that it lacks."""
     program = pieces(setup)
     bound = set(_modules(program).values())
     return [*(each for name, text in IMPORTED.items() if name not in bound for each in pieces(text)), *program]
@@ -79,7 +79,7 @@ def _modules(program: Sequence[Piece]) -> Mapping[str, str]:
 
 
 def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list[Piece], bool]:
-    """Return the statements of a verdict and what stands at their end, and whether the program fails."""
+    """Return the statements of a verdict with an assertion or prints at their end, and whether the program fails."""
     reproduction = verdict.reproduction
     shows = [each for each in reproduction if isinstance(each, Show)]
     statements = [each for each in reproduction if not isinstance(each, Show)]
@@ -100,7 +100,7 @@ def _body(verdict: Verdict, head: Sequence[Piece], *, known: bool) -> tuple[list
 
 
 def _ends(verdict: Verdict) -> bool:
-    """Return True if a program ends with an error, or ends its process, without an assertion."""
+    """Return True if a program ends by an error, or by the end of its process, rather than by an assertion."""
     fact = verdict.fact
     if isinstance(fact, Died):
         return verdict.evidence is not None and verdict.evidence.repeatable
@@ -108,7 +108,7 @@ def _ends(verdict: Verdict) -> bool:
 
 
 def _got(call: Call, shows: Sequence[Show], *, known: bool) -> ast.expr:
-    """Return the expression that is asserted, in which fields stand for ways to read what a program shows."""
+    """Return the asserted expression. Its fields are replaced by the expressions that the program shows."""
     filled: dict[str, ast.expr] = {}
     for name in set(Template(call.template).fields) - call.fields.keys():
         way, _, number = name.partition("_")
@@ -144,7 +144,7 @@ def _measuring(verdict: Verdict) -> tuple[list[Piece], bool]:
 
 
 def _unprinted(piece: Piece) -> Piece:
-    """Return the call that a statement prints, for one that ends with an error."""
+    """Return the call in a ``print`` statement, for a program that ends with an error; other statements unchanged."""
     match piece.node:
         case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Call() as call])):
             return Piece.new(ast.Expr(call))
@@ -152,12 +152,12 @@ def _unprinted(piece: Piece) -> Piece:
 
 
 def unmasked(expression: ast.expr) -> ast.expr:
-    """Return an expression without the question whether it is None."""
+    """Return the last branch of a conditional expression, which reads a value unless it is None."""
     return expression.orelse if isinstance(expression, ast.IfExp) else expression
 
 
 def bare(expression: ast.expr) -> ast.expr:
-    """Return the expression of a tensor that is read; its dtype stays a dtype."""
+    """Return the expression of the tensor that an expression converts to an array, or of the dtype that it reads."""
     return _bare(unmasked(expression))
 
 
@@ -182,9 +182,9 @@ def _bare(expression: ast.expr) -> ast.expr:
 
 
 def _read(show: Show, way: str, *, known: bool) -> ast.expr:
-    """Return the expression of what a program shows, as a field of an assertion names it.
+    """Return the expression of a shown value in the form that a field of an assertion asks for.
 
-    Of a library that is not ``known`` nobody can say whether its tensors turn into numbers by themselves.
+    For a library that is not ``known``, tensors are converted explicitly: they may not convert to numbers themselves.
     """
     dtype = show.dtype or Call("np.asarray({shown}).dtype", {"shown": show.call})
     expression = called(dtype if way == "dtype" else show.call)
@@ -199,14 +199,14 @@ def measured(fact: Measured, code: Sequence[str]) -> str:
         return _linear(code)
     number = max((number for number, line in enumerate(code) if line.startswith("print(")), default=0)
     fields = {"shown": ast.unparse(_printed(code[number])[0]), "share": SIZES["share"]}
-    if fact.quantity == "growth":  # of what stays the same in some of the rounds of a repetition
+    if fact.quantity == "growth":  # the call is `attempt(N)` with the number of iterations
         fields["iterations"] = int(fields["shown"].removeprefix("attempt(").removesuffix(")"))
         fields["noise"] = (TRACED if "tracemalloc.start()" in code else RESIDENT).noise
     return "\n".join([*code[:number], ENDS[fact.quantity].format(**fields)])
 
 
 def _printed(line: str) -> list[ast.expr]:
-    """Return what a line prints. Raises LookupError where it is no call of ``print``."""
+    """Return the expressions that a line prints. Raises LookupError if it is not a call of ``print``."""
     match ast.parse(line.strip()).body if line.strip().startswith("print(") else []:
         case [ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[*expressions]))]:
             return expressions
@@ -214,7 +214,7 @@ def _printed(line: str) -> list[ast.expr]:
 
 
 def _linear(code: Sequence[str]) -> str:
-    """Return a program whose loop over sizes collects times, and whose end asserts that they grow linearly."""
+    """Return a program that collects times in its loop over sizes, and then asserts that they grow linearly."""
     number = [line.strip().startswith("print(n, ") for line in code].index(True)
     seconds = ast.unparse(_printed(code[number])[1])
     head, end = list(code[:number]), ENDS["time"].format(seconds=seconds, steepest=GROWTH["steepest"])
@@ -223,7 +223,7 @@ def _linear(code: Sequence[str]) -> str:
 
 
 def noted(lines: Sequence[str]) -> str | None:
-    """Return a program of an exercise that asserts the numbers that are due."""
+    """Return a program that asserts the expected numbers of an exercise."""
     loop = "for label, counts in attempt():"
     text = "\n".join(lines)
     labels = [each.expected for each in EXERCISES.values() if all(repr(label) in text for label in each.expected)]

@@ -23,13 +23,13 @@ MOVABLE: Final = (*IMPORTS, ast.FunctionDef, ast.ClassDef)
 """Statements that do nothing by themselves."""
 
 PLAIN: Final = (ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.Tuple, ast.Load)
-"""Nodes of an expression for a function."""
+"""Types of nodes in an expression that may replace the name of a function."""
 
 
 def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = MappingProxyType({})) -> str:
     """Return the text of a program, whose first statements are a ``setup`` with helpers.
 
-    ``shapes`` are the known ones of variables outside of functions.
+    ``shapes`` are the known shapes of variables outside of functions.
     """
     program = _used(program)
     folded = [piece.changed(Folding().visit) for piece in program]
@@ -38,7 +38,7 @@ def tidied(setup: Sequence[Piece], program: Sequence[Piece], shapes: Shapes = Ma
 
 
 def _used(program: Sequence[Piece]) -> list[Piece]:
-    """Return the program without functions whose names nothing mentions, directly or through other functions."""
+    """Return the program without functions that are used neither directly nor through other functions."""
     used = [each for each in program if not isinstance(each.node, ast.FunctionDef)]
     while more := [each for each in program if each not in used and mentions(used, getattr(each.node, "name", ""))]:
         used += more
@@ -46,14 +46,14 @@ def _used(program: Sequence[Piece]) -> list[Piece]:
 
 
 def _decided(piece: Piece, shapes: Shapes) -> Piece:
-    """Return a statement with what the shapes decide. Helpers are left as they are."""
+    """Return a statement with known shapes filled in. Helpers are returned unchanged."""
     if _is_helper(piece.node):
         return piece
     return piece.changed(lambda node: Folding().visit(with_shapes(node, shapes)))
 
 
 def _unrepeated(program: Sequence[Piece]) -> list[Piece]:
-    """Return a program without results that nothing reads, of functions that are called or differentiated again."""
+    """Return a program without unused results of functions that are used again later."""
     kept: list[Piece] = []
     for piece in reversed(program):
         match piece.node:
@@ -65,7 +65,7 @@ def _unrepeated(program: Sequence[Piece]) -> list[Piece]:
 
 
 def _unnamed(program: list[Piece]) -> list[Piece]:
-    """Return a program without names for what its last statement computes."""
+    """Return a program whose last statement assigns its result to no variable."""
     match program[-1].node if program else None:
         case ast.Assign(targets=[ast.Tuple() | ast.List() | ast.Name()], value=ast.Call() as value):
             return [*program[:-1], Piece.new(ast.Expr(value), program[-1].comment)]
@@ -73,7 +73,7 @@ def _unnamed(program: list[Piece]) -> list[Piece]:
 
 
 def _without_wrappers(program: Sequence[Piece]) -> list[Piece]:
-    """Return a program with other functions in place of those that only call them with their own arguments."""
+    """Return a program without functions that only pass their arguments on to another function."""
     names: dict[str, ast.expr] = {}
     kept: list[Piece] = []
     for piece in program:
@@ -86,7 +86,7 @@ def _without_wrappers(program: Sequence[Piece]) -> list[Piece]:
 
 
 def _called(function: ast.FunctionDef) -> ast.expr | None:
-    """Return the function that a function of the program calls with its own arguments, if it does nothing else."""
+    """Return the function to which a function only passes its arguments on, or None if it does more."""
     parameters = [each.arg for each in function.args.args]
     match function.body:
         case [ast.Return(value=ast.Call(func=called, args=arguments, keywords=[]))] if function.name.startswith(PREFIX):
@@ -120,7 +120,7 @@ class _Renaming(Filling):
     """Replaces names of variables and functions."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 (the name that `ast` calls)
-        """Return a function by its new name."""
+        """Return the function definition with its new name."""
         self.generic_visit(node)
         node.name = getattr(self.filled.get(node.name), "id", node.name)
         return node
@@ -129,7 +129,7 @@ class _Renaming(Filling):
 def _imports_first(program: Iterable[Piece]) -> Iterator[Piece]:
     """Yield the imports before functions and classes, but after other statements that they may need.
 
-    Those of the standard library come first.
+    Imports from the standard library come first.
     """
     for _, group in groupby(program, key=lambda piece: isinstance(piece.node, MOVABLE)):
         yield from sorted(group, key=lambda piece: (not isinstance(piece.node, IMPORTS), not _is_standard(piece.node)))
@@ -158,7 +158,7 @@ def _needed(program: Sequence[Piece]) -> list[Piece]:
 
 
 def _laid_out(program: Sequence[Piece]) -> str:
-    """Return the text, with the imports apart and two blank lines around functions."""
+    """Return the text, with a blank line after the imports and two around functions."""
     blanks = [0, *(_blanks(before.node, after.node) for before, after in pairwise(program))]
     lines = [piece.text + (f"  # {piece.comment}" if piece.comment else "") for piece in program]
     return "".join("\n" * count + line + "\n" for count, line in zip(blanks, lines, strict=True))

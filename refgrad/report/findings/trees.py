@@ -23,7 +23,7 @@ IMPORTS: Final = (ast.Import, ast.ImportFrom)
 class Piece:
     """A statement outside of functions, its text, and the comment on its last line.
 
-    ``needs`` are names that its text uses.
+    ``needs`` are the names that the text uses.
     """
 
     node: ast.stmt
@@ -33,11 +33,11 @@ class Piece:
 
     @classmethod
     def new(cls, node: ast.stmt, comment: str = "") -> Piece:
-        """Return a statement that is printed again."""
+        """Return the piece of a new statement, whose text is made from its tree."""
         return cls(ast.fix_missing_locations(node), ast.unparse(node), comment)
 
     def changed(self, change: Callable[[ast.stmt], ast.AST]) -> Piece:
-        """Return the statement after a change, or as it was written if nothing changes. Imports stay."""
+        """Return the changed statement, or the same piece if nothing changes. Imports are never changed."""
         if isinstance(self.node, IMPORTS):
             return self
         node = change(copied(self.node))
@@ -46,15 +46,15 @@ class Piece:
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
-        """Return the names in the statement, also those with dots; none of an import."""
+        """Return the names in the statement, dotted ones included; none for an import."""
         inside = () if isinstance(self.node, IMPORTS) else ast.walk(self.node)
         return frozenset(filter(None, map(_dotted, inside))).union(self.needs)
 
 
 def pieces(program: str) -> list[Piece]:
-    """Return the statements of a program. Raises ValueError for what is no program of Python."""
+    """Return the statements of a program. Raises ValueError if the text is not a Python program."""
     if len(program) > CHARACTERS["program"]:
-        raise ValueError("the program is too long to be looked at")
+        raise ValueError("the program is too long to be read")
     lines = program.splitlines()
     return [_piece(node, lines) for node in _parsed(program).body]
 
@@ -76,12 +76,12 @@ def _piece(node: ast.stmt, lines: Sequence[str]) -> Piece:
 
 
 def mentions(program: Sequence[Piece], name: str) -> bool:
-    """Whether a name, or one with dots, stands anywhere in some statements other than imports."""
+    """Return True if a name, which may be dotted, occurs in one of the statements other than imports."""
     return any(name in piece.mentioned for piece in program)
 
 
 def _dotted(node: ast.AST) -> str:
-    """Return a name, or one with dots; an empty string for any other node."""
+    """Return the name, which may be dotted, of a node; an empty string for a node without one."""
     match node:
         case ast.Name(id=name):
             return name
@@ -99,12 +99,12 @@ def copied(tree: N) -> N:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """Return all variables."""
+    """Return the names of all variables in a tree."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def assigned_in(body: Sequence[ast.stmt]) -> set[str]:
-    """Return the variables that statements assign, but not those within them."""
+    """Return the variables that statements assign directly, not those assigned in nested statements."""
     targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
     return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
 
@@ -116,14 +116,14 @@ class Filling(ast.NodeTransformer):
         self.filled = filled
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return what stands for a name."""
+        """Return the replacement of a name."""
         new = self.filled.get(node.id, node)
         return ast.Name(new.id, node.ctx) if isinstance(new, ast.Name) else copied(new)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPython(Python):
-    """Python as it is parsed: without what only a reader of a run needs, such as messages of exceptions."""
+    """Python as it is parsed for a page: without parts that only help readers of a run, such as printed exceptions."""
 
     handler = (("try:",), ("except Exception:", "    pass"))
 
@@ -149,7 +149,7 @@ PYTHON: Final = ParsedPython()
 def program_of(program: Sequence[Statement]) -> list[Piece]:
     """Return the statements of a program as trees, those of a region nested in it.
 
-    Code is left as it is. Raises ValueError for what is no program of Python.
+    Code is not changed. Raises ValueError if the text is not a Python program.
     """
     parts: list[Piece] = []
     for is_code, group in groupby(program, lambda each: isinstance(each, Code)):
@@ -162,7 +162,7 @@ def program_of(program: Sequence[Statement]) -> list[Piece]:
 
 
 def called(call: Call) -> ast.expr:
-    """Return the tree of a template with its fields filled in. Raises ValueError for what is no expression."""
+    """Return the tree of a template with its fields filled in. Raises ValueError if it is not an expression."""
     match program_of([replace(call, targets=())]):
         case [Piece(node=ast.Expr(value=value))]:
             return value

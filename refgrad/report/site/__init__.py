@@ -22,8 +22,8 @@ from refgrad.grading.judging.verdict import OUTCOMES
 from refgrad.native.text import plain_text
 from refgrad.operators import operator_table
 from refgrad.operators.table import edge, signature
+from refgrad.oracles.judgement import ALLOWANCE
 from refgrad.report import CHARACTERS
-from refgrad.report.accuracy import USUAL
 from refgrad.report.comparison import KINDS, histories
 from refgrad.report.document import ReportError
 from refgrad.report.findings import Script, safe_name
@@ -63,7 +63,7 @@ def write_site(
     writer.page("operators.html", "operators", title="Operators", rows=operators, reports=wide)
     writer.page("conventions.html", "conventions", title="Conventions", rows=conventions_of(wide), reports=wide)
     if errors := read_accuracy(folder):
-        writer.page("accuracy.html", "accuracy", title="Accuracy", measured=errors, usual=USUAL)
+        writer.page("accuracy.html", "accuracy", title="Accuracy", measured=errors, usual=ALLOWANCE)
     if measured := read_growth(folder):
         curves = [(plot, drawn(plot)) for plot in measured]
         writer.page("growth.html", "growth", title="Growth", plots=curves)

@@ -46,7 +46,7 @@ def edge_sentence(verdict: Verdict) -> str:
 
 
 def ending_of(script: Script) -> str:
-    """Return how the program of a finding ends."""
+    """Return a sentence about how the program of a finding ends."""
     fact = script.verdict.fact
     if script.verdict.verdict in {"crashed", "hung"} and not isinstance(fact, Error):
         return "ends its process, or does not answer"

@@ -63,7 +63,7 @@ def operators_of(reports: Sequence[Graded]) -> list[Row]:
 
 
 def conventions_of(reports: Sequence[Graded]) -> list[Row]:
-    """Return a row for each operator at whose edges some engine has a choice, with the choice of each engine."""
+    """Return a row for each operator at whose edges an engine chose a convention, with the choice of each engine."""
     rows = [[v for v in report.verdicts if v.chapter == "edges" and v.operator] for report in reports]
     chosen = dict.fromkeys(v.operator for verdicts in rows for v in verdicts if v.verdict == "convention")
     by_name = [{v.operator: v for v in verdicts} for verdicts in rows]

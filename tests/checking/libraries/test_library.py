@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from refgrad import check_gradients
-from refgrad.checking.libraries.jax_arrays import JaxArrays
+from refgrad.checking.libraries.jax_arrays import JaxArrays, equations
 from refgrad.checking.libraries.library import TensorLibrary, UnsupportedError
 from refgrad.native.engine import start
 from tests.native.reference import ADAPTER
@@ -116,3 +116,14 @@ def test_outputs_that_hold_no_numbers_are_told(output: Any, told: str) -> None:
 def test_an_array_of_objects_among_the_outputs_is_left_out() -> None:
     report = check_gradients(lambda x: (x * 2, np.array([object()])), np.ones(1), "refgrad")
     assert report.outcome == "right"
+
+
+def test_programs_of_jax_inside_of_a_program_are_visited() -> None:
+    """Parameters of an equation may be programs, such as a loop's body, tuples of programs, or anything else."""
+
+    def program(name: str, **parameters: object) -> SimpleNamespace:
+        return SimpleNamespace(eqns=[SimpleNamespace(name=name, params=parameters)])
+
+    body, branches = program("body", length=3), (program("first"), program("second", inner=program("inner")))
+    whole = program("whole", axes=(0, 1), body=body, branches=branches)
+    assert [each.name for each in equations(whole)] == ["whole", "body", "first", "second", "inner"]

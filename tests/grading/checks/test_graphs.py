@@ -9,7 +9,8 @@ import pytest
 
 from refgrad.grading.checks import graphs
 from refgrad.grading.checks.check import Family
-from refgrad.grading.checks.graphs import _of_the_graph, _profile, _with_right_operators
+from refgrad.grading.checks.graphs import Usable, _of_the_graph, _profile, _random, _with_right_operators
+from refgrad.grading.reliance import MEETINGS
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
 
@@ -33,6 +34,17 @@ def test_a_graph_has_any_length_and_one_backward_or_several(
     profile: Any = _profile(bench, ["exp"], several=several, dtype="float32")
     fixed = {"operators": {"exp"}, "joining": 0.5, "length": (1, 32), "dtype": "float32"}
     assert profile == {**fixed, **expected}
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_structured_graphs_are_tried_with_one_backward(monkeypatch: pytest.MonkeyPatch, *, several: bool) -> None:
+    usable = Usable(dict.fromkeys(("add", "multiply", "tanh"), MEETINGS), "")
+    monkeypatch.setattr(Usable, "of", lambda _: usable)
+    monkeypatch.setattr(graphs, "_profile", lambda *_, **__: None)
+    monkeypatch.setattr(graphs, "_tried", lambda *arguments: arguments[-1])
+    bench: Any = SimpleNamespace(reliance=SimpleNamespace(runnable=lambda _: True))
+    check: Any = None
+    assert bool(_random(check, bench, several=several)) is not several
 
 
 @pytest.mark.parametrize(

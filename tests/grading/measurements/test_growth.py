@@ -63,3 +63,16 @@ def test_a_size_that_would_just_fit_is_measured(seconds: list[float], calls: lis
 
     assert measure(run, (1, 2, 4), limit=seconds[-1]).left_out is None
     assert measured[: len(calls)] == calls
+
+
+def test_a_time_that_was_short_by_chance_makes_no_growth_steep() -> None:
+    usual = {100: 0.1, 200: 0.2, 800: 0.8}
+    rounds = iter([usual | {100: 0.004, 200: 0.04}, dict(usual), dict(usual)])
+    times: dict[int, float] = {}
+
+    def run(size: int) -> float:
+        if size not in times:
+            times.update(next(rounds))
+        return times.pop(size)
+
+    assert measure(run, tuple(usual), limit=100.0).times == usual

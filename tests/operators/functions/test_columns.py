@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.operators import Formula
-from refgrad.operators.functions import FUNCTIONS
+from refgrad.operators.functions import FUNCTIONS, balls, series
 from refgrad.operators.functions.balls import series_precision
 from refgrad.operators.functions.series import coefficient, series_functions
 from tests.effort import each, sampled
@@ -161,3 +161,14 @@ def test_a_derivative_is_that_of_the_complex_step(name: str, parameter: str, dat
     assert FUNCTIONS[name].parameters == (parameter,)
     (result,) = COMPLEX_FUNCTIONS[name](ComplexArray.of(np.asarray([point[0] + STEP * 1j]), None))
     assert float(result.imag) / STEP == pytest.approx(float(slope(name, parameter, point)), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("system", [balls, series], ids=["balls", "series"])
+def test_a_decided_branch_is_taken_and_of_an_open_one_nothing_narrower_is_returned(system: Any) -> None:
+    then, otherwise = (arb(1), arb(2)), (arb(3), arb(5))
+    taken = {decision: system.choose(decision, lambda: then, otherwise) for decision in (True, False, None)}
+    assert (taken[True], taken[False]) == (then, otherwise)
+    for values in (taken[None], map(system.where, (None, None), then, otherwise)):
+        constants = [coefficient(value, 0) for value in values]
+        hulls = map(arb.union, then, otherwise)
+        assert all(x.is_nan() or x.contains(hull) for x, hull in zip(constants, hulls, strict=True))

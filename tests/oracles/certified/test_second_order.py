@@ -197,3 +197,9 @@ def test_slopes_that_were_found_as_quotients_pass() -> None:
     assert outcome("l = prod x", 2.0**-53, at) == "passed"
     assert outcome("l = abs x", 1e-12, at) == "wrong"
     assert outcome("l = prod x", 1e-12, at) == "wrong"
+
+
+def test_a_gradient_whose_seed_does_not_fit_has_no_value() -> None:
+    steps = "x = leaf float64[2] {0x1p+0 0x1p+1} requires_grad\ny = multiply x x\n"
+    scenario = parse(f"{steps}h = grad y x seed float64[3] {{0x1p+0 0x1p+0 0x1p+0}}\n")
+    assert np.isnan(CertifiedOracle(scenario).value("h").midpoint).tolist() == [True, True]

@@ -96,3 +96,9 @@ def test_what_was_halved_is_kept_when_time_is_over() -> None:
     members, last = halved(range(8), failing)
     assert (list(members), last) == ([*tried[0]], True)
     assert len(tried[0]) == 4
+
+
+def test_an_entry_with_a_right_slope_of_zero_is_seen_along_few_directions() -> None:
+    at = np.array([0.5, 0.0, 1.5])
+    judge = DifferencesJudge(Differentiated(np.cos, lambda x: -np.sin(x), at), np.random.default_rng(0))
+    assert ClaimedGradient(judge, (np.ones(3),), [-np.sin(at)]).passes()

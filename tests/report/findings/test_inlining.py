@@ -88,6 +88,9 @@ def tidy(text: str) -> str:
             "def go(x, **more):\n    print(x, **more)\n    print('on')\n\ngo(1)\n",
             "print(1)\nprint('on')\n",
         ),
+        ("def some(x, *rest):\n    return [x, *rest]\n\n\nprint(some(1))\n", None),
+        ("def scaled(x, *, by=2):\n    return x * by\n\n\nprint(scaled(1))\n", None),
+        ("def scaled(x, by=2):\n    return x * by\n\n\nprint(scaled(1))\n", None),
         (
             TRIED + "print(tried(2))\n",
             "print(2 + 1)\n",

@@ -12,9 +12,9 @@ from refgrad.facts import Error, Evidence
 from refgrad.facts.assertion import Condition
 from refgrad.native.languages import LANGUAGES
 from refgrad.native.observation import Raised
-from refgrad.native.statements import Call, Delete, Name, Show, Value
+from refgrad.native.statements import Call, Code, Delete, Name, Show, Value
 from refgrad.report.findings import Script
-from refgrad.report.findings.languages import program, simplified
+from refgrad.report.findings.languages import Printed, program, simplified
 from tests.report.committed import committed_scripts
 from tests.report.example import VERDICTS
 
@@ -93,3 +93,8 @@ def test_a_program_that_ends_with_an_error_shows_nothing() -> None:
 
 def test_a_statement_without_expressions_stays_as_it_is() -> None:
     assert simplified(Delete("x"), "") == Delete("x")
+
+
+def test_code_of_a_measurement_is_printed_and_asserts_nothing() -> None:
+    verdict = replace(VERDICTS[4], evidence=None, reproduction=(Code("a();"), Code("b();")))
+    assert program(verdict, "", LANGUAGES["javascript"]) == Printed("a();\nb();", fails=False)
