@@ -47,4 +47,5 @@ from refgrad.generation.single_operators.memory import (
     contract_scenarios_of_ones,
     memory_scenarios,
     memory_scenarios_of_second_order,
+    scenarios_of_freed_values,
 )

@@ -27,7 +27,8 @@ from refgrad.generation.profile import COUNTS, INTEGERS, SHAPES, STANDARD, TABLE
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from refgrad.operators.table import AttributeType
+from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, Slice
 from refgrad.scenario.rewrite import mapped, with_values, without_gradients_of
 
 CASES: Final[Sequence[Sequence[Shape]]] = [[*map(tuple, shapes)] for shapes in TABLE["fixed_cases"].values()]
@@ -39,6 +40,15 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in CASES for shape in shapes)
 
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
 """Ways in which operands combine that leave lengths of the second operand open."""
+
+REPEATED: Final = (1, *[0] * COUNTS["uses_of_an_entry"])
+"""Indices that read one entry many times."""
+
+INDICES: Final[Mapping[AttributeType, Sequence[AttributeValue]]] = MappingProxyType({
+    **dict.fromkeys(("indices", "rows", "flat_places"), (REPEATED,)),
+    "index": ((REPEATED,), ((1, 0, 1), Slice(), (0, 1, 0)), (Slice(), (2, -1), (-1, 0))),
+})
+"""Indices that are tried of operators of one operand, by the type of the attribute."""
 
 Arrangement: TypeAlias = Callable[[Array], Array]
 
@@ -107,10 +117,10 @@ def _has_room(profile: Profile, shape: Shape) -> bool:
 
 
 def _stretching(row: Operator) -> Iterator[FixedCase]:
-    """Yield cases in which one of the first two operands is stretched along an axis, or has fewer axes."""
+    """Yield cases in which the first two operands are stretched along an axis, one of them or both."""
     if row.operands == "broadcast":
-        yield from (FixedCase(shape, second=PLAIN) for shape in SHAPES["stretched_first"])
-        yield from (FixedCase(second=shape) for shape in SHAPES["stretched_second"])
+        pairs = zip(SHAPES["stretched_first"], SHAPES["stretched_second"], strict=True)
+        yield from (FixedCase(first, second=second) for first, second in pairs)
 
 
 def _of_operands(row: Operator) -> Iterator[FixedCase]:
@@ -131,6 +141,14 @@ def _of_attributes(row: Operator) -> Iterator[FixedCase]:
     named = [[(attribute.name, value) for value in _values(attribute)] for attribute in row.attributes]
     for name, value in filter(None, chain.from_iterable(zip_longest(*named))):
         yield FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={name: value})
+
+
+def _of_indices(row: Operator) -> Iterator[FixedCase]:
+    """Yield cases in which one entry is read many times, and those of arrays around and after a slice."""
+    first = {attribute.name: 0 for attribute in row.attributes if attribute.name == "axis"}
+    for attribute in row.attributes if len(row.arguments) == 1 else ():
+        for value in INDICES.get(attribute.type, ()):
+            yield FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={**first, attribute.name: value})
 
 
 def _of_pairs(row: Operator) -> Iterator[FixedCase]:
@@ -192,6 +210,7 @@ def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenar
         _of_operands(row),
         [FixedCase(arranged=each) for each in ARRANGEMENTS],
         _of_attributes(row),
+        _of_indices(row),
         _of_pairs(row),
     ]
     by_shape, *others = (_all_drawn(row, cases, wide) for cases in kinds)

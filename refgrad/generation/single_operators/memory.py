@@ -343,6 +343,15 @@ def _seeded_with_ones(scenario: Scenario) -> Scenario:
     return Scenario(with_seeds(scenario.steps, lambda start: Constant.of(np.ones(values[start.output].shape))))
 
 
+def scenarios_of_freed_values(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
+    """Return a scenario with a second backward through a graph that is freed, for an operator whose rule keeps values.
+
+    It is made of the smallest of the first ``most`` fixed cases.
+    """
+    cases = plain_cases(operator, profile, most)[:1] if derivatives.saves_operands(operator) else []
+    return tuple(Scenario((*case.steps[: at + 1], start)) for case in cases for at, start in case.backwards)
+
+
 @lru_cache(maxsize=COUNTS["remembered_cases"])
 def applied_twice(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return a scenario that applies the operator twice before a backward from the first application.

@@ -225,11 +225,14 @@ THIRD_ORDER: Final = after_own_value(
 
 
 def _repeated_backward(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Run the rule twice, with another backward in between, and read everything that must not change."""
+    """Run the rule twice, with another backward in between, and read everything that must not change.
+
+    A rule that needs values must also refuse a second backward after they were freed.
+    """
     name = check.operator_name
     welcome = [other for other in sorted(SEEING) if name not in SEEING and _passes_contract(other, bench)]
     least = TRIED["contracts_of_views"] if name in SEEING else 0
-    fixed = (generation.contract_scenarios_of_ones,)
+    fixed = (generation.contract_scenarios_of_ones, generation.scenarios_of_freed_values)
     verdict = _tried(
         check, bench, generation.contract_scenario, least=least, fixed=fixed, helpers={WEIGHT, *welcome}, scalars=False
     )
