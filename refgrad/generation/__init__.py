@@ -30,6 +30,7 @@ from refgrad.generation.single_operators.derivatives import (
     mixed_modes_cases,
     mixed_modes_scenario,
     operator_scenario,
+    pushed_forward,
     second_order_cases,
     second_order_scenario,
     subsets_of_second_order,

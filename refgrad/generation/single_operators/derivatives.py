@@ -18,7 +18,7 @@ from refgrad.generation.backward_calls import completed, random_seed
 from refgrad.generation.builder import Builder
 from refgrad.generation.graphs import random_scenario
 from refgrad.generation.profile import COUNTS, PROBABILITIES, SHAPES, STANDARD, Choices, GenerationError, Profile
-from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases, subsets, various
+from refgrad.generation.single_operators.fixed_cases import entries, fixed_cases, plain_cases, subsets, various
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
@@ -308,11 +308,14 @@ def forward_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> S
 def forward_graph_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
     """Return the scenario of a seed that differentiates a random graph in both modes.
 
-    Some of the leaves are constants, and the tangents of some of the others are zero.
-
     Raises :class:`GenerationError` if the profile admits none.
     """
-    choices, first = Choices(seed + FORWARD), random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
+    first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
+    return pushed_forward(first, Choices(seed + FORWARD), profile)
+
+
+def pushed_forward(first: Scenario, choices: Choices, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario differentiated in both modes: some leaves stand still, others have tangents of zeros."""
     scenario = with_tangents(first, choices, profile, PROBABILITIES["moving_leaf"])
     (pushed,) = scenario.jvps
 
@@ -377,11 +380,18 @@ def third_order_cases(operator: str, profile: Profile, most: int | None = None) 
     """Return scenarios that differentiate three times, made of the first ``most`` fixed cases of the operator.
 
     Each is differentiated with respect to every operand first. The output and the first gradient are multiplied by
-    leaves, so that the third derivative is zero only if the derivative of the operator is.
+    leaves, so that the third derivative is zero only if the derivative of the operator is. A few of an operator without
+    a formula are squared instead, and then differentiated three times with respect to operands.
     """
+    cases = list(_by_each_leaf(operator, profile, most))
+    curved = operator_table()[operator].formula is None and saves_operands(operator)
+    squared = [each for each in cases if entries(each[0]) > COUNTS["few_entries"]][: COUNTS["squares"] * curved]
+    forms: list[tuple[Nonlinearity, float, list[tuple[Scenario, str]]]]
+    forms = [("weights", 1.0, cases), ("square", 0.0, squared)]
     return tuple(
-        _thrice(Continuation(case, Choices(number), profile), "weights", 1.0, by=leaf)
-        for number, (case, leaf) in enumerate(_by_each_leaf(operator, profile, most))
+        _thrice(Continuation(case, Choices(number), profile), nonlinearity, weighted, by=leaf)
+        for nonlinearity, weighted, chosen in forms
+        for number, (case, leaf) in enumerate(chosen)
     )
 
 

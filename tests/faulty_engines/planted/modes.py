@@ -41,7 +41,7 @@ def _mixed() -> Iterator[PlantedFault]:
         ("matmul", PUSHED),
         ("softmax", REVERSED),
         ("cumsum", TWICE),
-        ("layer_norm", PUSHED),
+        ("logsumexp", PUSHED),
         ("divide", TWICE),
     ):
         check = f"mixed_modes/{operator}"
