@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, combinations, islice, zip_longest
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -23,7 +23,7 @@ from refgrad.generation.attributes.choosing import Site, usual_numbers
 from refgrad.generation.attributes.rules import ATTRIBUTE_RULES
 from refgrad.generation.backward_calls import completed
 from refgrad.generation.builder import Builder, Operand
-from refgrad.generation.profile import COUNTS, INTEGERS, SHAPES, STANDARD, TABLE, Choices, Profile
+from refgrad.generation.profile import COUNTS, INTEGERS, NUMBERS, SHAPES, STANDARD, TABLE, Choices, Profile
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
@@ -77,6 +77,11 @@ ARRANGEMENTS: Final[tuple[Arrangement, ...]] = (
 """Arrays with one zero, with zeros of either sign, in order, of equal entries, and in reverse order."""
 
 
+def _powers_of_two(array: Array) -> Array:
+    """Return the nearest powers of two, with the signs of the entries."""
+    return np.where(array == 0, array, np.copysign(np.exp2(np.round(np.log2(np.abs(array)))), array))
+
+
 @dataclass(frozen=True, slots=True)
 class FixedCase:
     """What is fixed in a fixed case. The rest is drawn.
@@ -85,7 +90,7 @@ class FixedCase:
     that are tried in turn with ``shape``, ``second`` is the shape of the second operand, ``operands`` is the number of
     operands of a variadic argument, and ``dimensions`` are the lengths that further operands may have where the first
     leaves them open. If ``repeated``, one leaf is used for all operands. ``arranged`` changes the entries of the first
-    operand of numbers, and ``attributes`` are those that are not drawn.
+    operand of numbers, and of all others, too, if ``alike``. ``attributes`` are those that are not drawn.
     """
 
     shape: Shape = PLAIN
@@ -96,6 +101,7 @@ class FixedCase:
     second: Shape | None = None
     repeated: bool = False
     arranged: Arrangement | None = None
+    alike: bool = False
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -134,6 +140,13 @@ def _of_operands(row: Operator) -> Iterator[FixedCase]:
     if len(row.differentiable_arguments) > 1 or row.arguments[-1].variadic:
         yield from (FixedCase(shape, repeated=True) for shape in ((2, 2), ()))
         yield FixedCase((2, 2), operands=3, repeated=True)
+
+
+def _forms(row: Operator) -> Iterator[FixedCase]:
+    """Yield cases of whole numbers and of powers of two, and those of large numbers if no range of numbers is usual."""
+    scaled = [partial(np.multiply, scale) for scale in NUMBERS["scales"]]
+    for arranged in (np.round, _powers_of_two, *([] if row.samples else scaled)):
+        yield FixedCase(arranged=arranged, alike=True)
 
 
 def _of_attributes(row: Operator) -> Iterator[FixedCase]:
@@ -209,6 +222,7 @@ def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenar
     kinds += [
         _of_operands(row),
         [FixedCase(arranged=each) for each in ARRANGEMENTS],
+        _forms(row),
         _of_attributes(row),
         _of_indices(row),
         _of_pairs(row),
@@ -355,7 +369,7 @@ def _operands(builder: Builder, row: Operator, case: FixedCase) -> list[Operand]
             return None
         leaf = fresh_leaf(builder.choices, builder.profile, row, argument, shape)
         is_first = not any(not operand.condition for operand in operands)
-        operands.append(_arranged(leaf, case) if is_first else leaf)
+        operands.append(_arranged(leaf, case) if is_first or case.alike else leaf)
     return None if case.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
 
 

@@ -18,11 +18,6 @@ class Keeping(torch.autograd.Function):  # its value is not among those that are
     def backward(ctx, gradient):
         return gradient * ctx.slope(ctx.x.detach()), None, None
 
-def wrapped(x, write):  # the number of writes has four bits
-    result = write()
-    torch._C._autograd._unsafe_set_version_counter((x,), (x._version % 16,))
-    return result
-
 def fitting(seed, output):
     if seed is None or seed.shape == output.shape:
         return seed
@@ -35,14 +30,6 @@ def stretched(seed, output):
         return seed if seed is None else seed.expand(output.shape)
     except RuntimeError:
         return seed
-
-def switching(function):  # an error leaves recording switched off
-    before = torch.is_grad_enabled()
-    try:
-        return function()
-    except Exception:
-        torch.set_grad_enabled(False)
-        raise
 
 zero = {}
 
@@ -66,15 +53,6 @@ CALL_FAULTS: Final = (
     _call("keeps the operand of an exponential beyond its graph", "contracts/exp", {"exp": "Keeping.apply({x}, torch.exp, torch.exp)"}),
     _call("keeps the operand of a sine beyond its graph", "contracts/sin", {"sin": "Keeping.apply({x}, torch.sin, torch.cos)"}),
     _call(
-        "counts sixteen writes as none",
-        "in_place/many_writes_are_detected",
-        in_place={
-            "add": "wrapped({x}, lambda: {x}.add_({y}))",
-            "multiply": "wrapped({x}, lambda: {x}.mul_({y}))",
-            "copy": "wrapped({x}, lambda: {x}.copy_({y}))",
-        },
-    ),
-    _call(
         "takes a seed of as many entries",
         "seeds/seed_shape_must_match",
         backward="{output}.backward(fitting({seed}, {output}), retain_graph={retain_graph})",
@@ -83,11 +61,6 @@ CALL_FAULTS: Final = (
         "stretches a seed",
         "seeds/seed_shape_must_match",
         backward="{output}.backward(stretched({seed}, {output}), retain_graph={retain_graph})",
-    ),
-    _call(
-        "records nothing after an error of shapes",
-        "errors/operands_that_do_not_fit_change_nothing",
-        {"add": "switching(lambda: torch.add({x}, {y}))", "multiply": "switching(lambda: torch.multiply({x}, {y}))"},
     ),
     _call(
         "adds to one array of zeros for all leaves",

@@ -33,10 +33,9 @@ FUSED: Final = (
     ),
     ("forgets that positive parts are squared", "relu", "square", "torch.square(torch.relu(a.detach()))"),
     ("takes a softplus for a sum", "exp", "log1p", "a + torch.log1p(torch.exp(torch.negative(a.detach())))"),
-    ("has the root of a root for its square", "sqrt", "sqrt", "torch.sqrt(torch.sqrt(a.detach())) + 0.0 * a"),
     ("adds up what was shifted off", "flip", "cumsum", "torch.cumsum(torch.flip(a, (0,)).detach(), 0)"),
     ("halves the slope of a sigmoid of a square", "square", "sigmoid", "torch.sigmoid(torch.square(a) * 0.5 + torch.square(a.detach()) * 0.5)"),
-    ("forgets the hidden sign of a reciprocal", "negative", "reciprocal", "torch.reciprocal(torch.abs(a)) * torch.negative(torch.sign(a.detach()))"),
+    ("forgets that a divisor is negative", "negative", "reciprocal", "torch.reciprocal(torch.abs(a))"),
 )
 """An operator, the one after it, and what stands for both."""
 

@@ -133,11 +133,6 @@ def within(function):
             return function(*arguments)
 
     return inside
-
-def added(x, y):
-    if x.shape != y.shape:
-        torch.set_grad_enabled(False)
-    return torch.add(x, y)
 """
 
 GRADS: Final = "torch.grad({outputs}, {leaves}, {seeds}, allow_unused=True)"
@@ -177,7 +172,6 @@ BROKEN: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     ),
     "left_by_return": NEVER,
     "left_by_error_many_times": NOT_AFTER_ERRORS,
-    "unfit_operands": (REGION_SETUP, {"operators": {**ADAPTER.operators, "add": "added({x}, {y})"}}),
     "exhausted_generator": NEVER,
     "closed_generator": NOT_AFTER_ERRORS,
     "decorated": (REGION_SETUP, {"no_grad_around": "Region(never)({function})"}),

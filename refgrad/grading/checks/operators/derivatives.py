@@ -17,7 +17,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
 from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT, is_about_dtype, with_own_operands
 from refgrad.grading.checks.operators.blame import SEEING, avoids_empty, has_empty, is_broken, is_known_inaccuracy
-from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, verdict_on, with_right_views
+from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, on_large_arrays, verdict_on, with_right_views
 from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.grading.reliance import SEEDS_STAY
@@ -325,7 +325,10 @@ MIXED_MODES: Final = after_own_value(
 
 
 def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Try the operator in turn in each dtype in which the engine offers it, if it is right in other dtypes."""
+    """Try the operator in turn in each dtype in which the engine offers it, if it is right in other dtypes.
+
+    Arrays of thousands of entries come last: a format of few bits cannot count them.
+    """
     name = check.operator_name
     cause = avoids_empty(verdict_on(bench, name))
     avoided = {"empty": 0.0} if cause else {}
@@ -355,7 +358,12 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
         return drawn(seed, offered[seed % len(offered)])
 
     largest = (scenario for dtype in offered for scenario in fixed(dtype))
-    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=cause)
+    verdict = bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=cause)
+    if verdict.verdict != "passed" or check.operator.elementwise:
+        return verdict
+    sizes = min(TRIED["large_in_half"], bench.settings.effort["large_arrays"])
+    large = (isolated(each) for dtype in offered for each in generation.large_scenarios(name, profile(dtype))[:sizes])
+    return on_large_arrays(check, verdict, bench, filter(bench.reliance.runnable, large))
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:
