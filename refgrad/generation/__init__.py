@@ -40,9 +40,10 @@ from refgrad.generation.single_operators.derivatives import (
 )
 from refgrad.generation.single_operators.exceptional import Position, everywhere, exceptional_positions, numbers_at
 from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases
-from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of
+from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of, uncountable_scenarios
 from refgrad.generation.single_operators.memory import (
     LAYOUTS,
+    applied_again,
     applied_twice,
     contract_scenario,
     contract_scenarios_of_ones,

@@ -34,8 +34,11 @@ def _parsed(texts: Iterable[str]) -> tuple[Pattern, ...]:
 def _pairs() -> Iterator[str]:
     """Yield a row for each ordered pair of operators."""
     first, second = (
-        [(*each.partition(" "), operands) for names, operands in zip(("of_one", "of_two"), either, strict=True)
-         for each in ROWS["pairs"][names]]
+        [
+            (*each.partition(" "), operands)
+            for names, operands in zip(("of_one", "of_two"), either, strict=True)
+            for each in ROWS["pairs"][names]
+        ]
         for either in (("x", "x y"), ("a", "a z"))
     )
     for (name, _, attributes, operands), (other, _, more, results) in product(first, second):
@@ -50,7 +53,9 @@ def neighbours(profile: Profile) -> Iterator[Scenario]:
         for pattern in patterns:
             yield from _applied(pattern, values, Builder(profile, (), Choices(number)))
     for pattern in _allowed(_pairs(), profile):
-        tried = (_applied(pattern, settings[each], Builder(profile, (), Choices(0))) for each in ROWS["pairs"]["settings"])
+        tried = (
+            _applied(pattern, settings[each], Builder(profile, (), Choices(0))) for each in ROWS["pairs"]["settings"]
+        )
         yield from islice(chain.from_iterable(tried), 1)
 
 

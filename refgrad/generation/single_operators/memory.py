@@ -7,10 +7,10 @@ set of views of operands, of outputs and of each other. Contracts show what a ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import islice
+from itertools import combinations, islice
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -363,6 +363,39 @@ def applied_twice(operator: str, profile: Profile = STANDARD, most: int | None =
     cases = (case for case in plain_cases(operator, profile, most) if entries(case) > len(case.leaves))
     scenarios = (scenario for scenario in map(_with_another, cases) if admitted(scenario, profile))
     return tuple(islice(scenarios, 1))
+
+
+@lru_cache(maxsize=COUNTS["remembered_cases"])
+def applied_again(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
+    """Return scenarios that apply the operator twice to the same operands, with different attributes.
+
+    A rule that keeps what it needs in the operands finds there what the other application has left. There is one
+    backward, from the first or from the second application. The scenarios are made of two of the first ``most`` fixed
+    cases, with operands of the same shapes. The result is empty if there are none.
+    """
+    cases = plain_cases(operator, profile, most) if operator_table()[operator].attributes else []
+    pairs = (pair for pair in combinations(cases[: COUNTS["most_cases"]], 2) if _has_same_shapes(*pair))
+    differing = sorted(filter(_differences, pairs), key=_differences, reverse=True)
+    scenarios = (scenario for pair in differing for scenario in _on_same_operands(*pair) if admitted(scenario, profile))
+    return tuple(islice(scenarios, 2))
+
+
+def _has_same_shapes(*cases: Scenario) -> bool:
+    case, other = ([(leaf.name, leaf.value.shape) for leaf in each.leaves] for each in cases)
+    return case == other
+
+
+def _differences(cases: tuple[Scenario, Scenario]) -> int:
+    """Return the number of attributes that differ."""
+    case, other = (set(each.applications[0].attributes) for each in cases)
+    return len(case ^ other)
+
+
+def _on_same_operands(case: Scenario, other: Scenario) -> Iterator[Scenario]:
+    """Yield the first case with the application of the other one after its own, and with that before its own."""
+    another = replace(other.applications[0], name="another")
+    yield Scenario(replaced(case.steps, Apply, lambda step: (step, another)))
+    yield Scenario(replaced(case.steps, Apply, lambda step: (another, step)))
 
 
 def _with_another(scenario: Scenario) -> Scenario:

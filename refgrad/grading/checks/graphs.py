@@ -269,7 +269,10 @@ GRAPHS: Final = (
     _graphs("graphs/float32", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
     _graphs("graphs/float16", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
     _graphs("graphs/bfloat16", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
-    _graphs("graphs/mixed_precision", _in_a_dtype, (KEPT_DTYPES, MIXED_DTYPES), reports=_of_the_dtype),
+    *(
+        _graphs(name, _in_a_dtype, (KEPT_DTYPES, MIXED_DTYPES), reports=_of_the_dtype)
+        for name in ("graphs/mixed_precision", "graphs/mixed_float16", "graphs/mixed_bfloat16")
+    ),
     Family("lifecycles/random", _lifecycles),
 )
 """Families of one check each, of graphs and of lifecycles."""

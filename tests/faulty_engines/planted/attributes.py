@@ -61,7 +61,9 @@ ATTRIBUTE_FAULTS: Final = (
         "as_axes({axis}) != tuple(sorted(as_axes({axis})))",
     ),
     _attribute("moves gradients as it moved entries", "operators/transpose", "cycles({axes})"),
-    _attribute("moves gradients of four axes as it moved entries", "operators/transpose", "cycles({axes}) and {x}.ndim > 3"),
+    _attribute(
+        "moves gradients of four axes as it moved entries", "operators/transpose", "cycles({axes}) and {x}.ndim > 3"
+    ),
     _attribute("takes the axis before the last for the last", "operators/softmax", "{axis} == -2 and {x}.ndim > 2"),
     _attribute("loses a middle axis", "operators/cumprod", "{x}.ndim > 2 and {axis} in (1, -2)"),
     _attribute(
@@ -69,7 +71,9 @@ ATTRIBUTE_FAULTS: Final = (
         "operators/diagonal",
         "{offset} < 0 and {axes}[0] % {x}.ndim > {axes}[1] % {x}.ndim",
     ),
-    _attribute("has no slope of a sum that is not reduced", "operators/mse_loss", "{reduction} == 'none' and {x}.ndim > 2"),
+    _attribute(
+        "has no slope of a sum that is not reduced", "operators/mse_loss", "{reduction} == 'none' and {x}.ndim > 2"
+    ),
     _attribute("corrects the deviation of kept axes twice", "operators/std", "{correction} == 1 and {keepdims}"),
     _attribute("has no room for eight grid lines", "operators/roll", "np.max(np.abs({shift}), initial=0) > 3"),
     _attribute("is wrong for a negative factor alone", "operators/addcmul", "{value} == -1", operand="z"),
@@ -95,14 +99,22 @@ INDEX_FAULTS: Final = (
         "{x}.shape[-3] != {weight}.shape[1] and {dilation} > 1 and {stride_h} * {stride_w} > 1",
         operand="weight",
     ),
-    _index("takes examples of one channel for channels", "operators/conv1d", "{x}.ndim == 3 and {x}.shape[1] == 1 < len({x})"),
+    _index(
+        "takes examples of one channel for channels",
+        "operators/conv1d",
+        "{x}.ndim == 3 and {x}.shape[1] == 1 < len({x})",
+    ),
     _index("cuts a padding wider than the kernel", "operators/conv1d", "{padding} >= {weight}.shape[-1]"),
     _index(
-        "pads groups at the wrong end", "operators/conv_transpose1d",
-        "{output_padding} and {bias}.shape[0] != {weight}.shape[1]", operand="weight",
+        "pads groups at the wrong end",
+        "operators/conv_transpose1d",
+        "{output_padding} and {bias}.shape[0] != {weight}.shape[1]",
+        operand="weight",
     ),
     _index("forgets the last window that is cut off", "operators/max_pool2d", "{ceil_mode} and {padding_h}"),
-    _index("divides the last window by its whole size", "operators/avg_pool2d", "{ceil_mode} and not {count_include_pad}"),
+    _index(
+        "divides the last window by its whole size", "operators/avg_pool2d", "{ceil_mode} and not {count_include_pad}"
+    ),
     _index("forgets dilated windows that are cut off", "operators/max_pool1d", "{ceil_mode} and {dilation} > 1"),
     _index("forgets windows without overlap", "operators/im2col", "{stride_h} > {height}"),
     _index("puts arrays around a slice in the wrong order", "operators/index", "around_slice({index})"),
@@ -116,18 +128,36 @@ INDEX_FAULTS: Final = (
     _index("has room for eight uses of a row", "operators/embedding", "most_of_one({indices}) > 8", operand="weight"),
     _index("has room for four uses of a row", "operators/index_select", "most_of_one({indices}) > 4"),
     _index("has room for four uses of an entry", "operators/take_flat", "most_of_one({indices}) > 4"),
-    _index("has room for eight sums in an entry", "operators/index_add", "most_of_one({indices}) > 8", operand="source"),
-    _index("takes lengths of the source for its own", "operators/scatter_add", "{source}.shape != {x}.shape", operand="source"),
-    _index("takes lengths of indices for the source's", "operators/scatter",
-        "np.shape({indices}) != tuple({source}.shape)", operand="source"),
+    _index(
+        "has room for eight sums in an entry", "operators/index_add", "most_of_one({indices}) > 8", operand="source"
+    ),
+    _index(
+        "takes lengths of the source for its own",
+        "operators/scatter_add",
+        "{source}.shape != {x}.shape",
+        operand="source",
+    ),
+    _index(
+        "takes lengths of indices for the source's",
+        "operators/scatter",
+        "np.shape({indices}) != tuple({source}.shape)",
+        operand="source",
+    ),
     _index(
         "does not sum along a stretched index",
         "operators/take_along_axis",
         "any(n == 1 < m for n, m in zip(np.shape({indices}), {x}.shape))",
     ),
     _index("reads a mask of leading axes as one of all", "operators/boolean_index", "np.ndim({mask}) == 2 < {x}.ndim"),
-    _index("writes an array at a slice's place", "operators/set_at",
-        "any(isinstance(i, tuple) for i in {index}) and {x}.ndim > 2", operand="source"),
-    _index("interpolates from the wrong corner where it shrinks", "operators/interpolate_linear",
-        "not {align_corners} and {size} < {x}.shape[-1]"),
+    _index(
+        "writes an array at a slice's place",
+        "operators/set_at",
+        "any(isinstance(i, tuple) for i in {index}) and {x}.ndim > 2",
+        operand="source",
+    ),
+    _index(
+        "interpolates from the wrong corner where it shrinks",
+        "operators/interpolate_linear",
+        "not {align_corners} and {size} < {x}.shape[-1]",
+    ),
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tests.faulty_engines.planted.conditional import right_spelling
 from tests.faulty_engines.planted.fault import CHANGES, Plant, PlantedFault
 
-SETUP: Final = CHANGES + """
+SETUP: Final = (
+    CHANGES
+    + """
 class Keeping(torch.autograd.Function):  # its value is not among those that are freed
     @staticmethod
     def forward(ctx, x, function, slope):
@@ -41,6 +42,7 @@ def passing(leaf, gradient):
     leaf.grad = None
     return gradient
 """
+)
 
 BACKWARD: Final = "{output}.backward({seed}, retain_graph={retain_graph})"
 
@@ -50,8 +52,16 @@ def _call(name: str, check: str, operators: dict[str, str] | None = None, **temp
 
 
 CALL_FAULTS: Final = (
-    _call("keeps the operand of an exponential beyond its graph", "contracts/exp", {"exp": "Keeping.apply({x}, torch.exp, torch.exp)"}),
-    _call("keeps the operand of a sine beyond its graph", "contracts/sin", {"sin": "Keeping.apply({x}, torch.sin, torch.cos)"}),
+    _call(
+        "keeps the operand of an exponential beyond its graph",
+        "contracts/exp",
+        {"exp": "Keeping.apply({x}, torch.exp, torch.exp)"},
+    ),
+    _call(
+        "keeps the operand of a sine beyond its graph",
+        "contracts/sin",
+        {"sin": "Keeping.apply({x}, torch.sin, torch.cos)"},
+    ),
     _call(
         "takes a seed of as many entries",
         "seeds/seed_shape_must_match",

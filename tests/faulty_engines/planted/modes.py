@@ -10,7 +10,11 @@ from tests.faulty_engines.planted.conditional import LEVELS, SETUPS, right_spell
 from tests.faulty_engines.planted.fault import Plant, PlantedFault
 from tests.faulty_engines.planted.graphs import NOTES
 
-_forward = partial(where, kind="modes over modes", setup=LEVELS + """
+_forward = partial(
+    where,
+    kind="modes over modes",
+    setup=LEVELS
+    + """
 def moves(x):
     return torch.autograd.forward_ad.unpack_dual(unwrapped(x)).tangent is not None
 
@@ -26,7 +30,8 @@ def received(x, factor, when=True):
     return fixed(x) + factor * (x - fixed(x)) if when else x
 
 lost, more = 0.0, 1.5
-""")
+""",
+)
 
 REVERSED: Final = "in reverse over forward mode", "['Grad', 'Jvp']"
 PUSHED: Final = "in forward over reverse mode", "['Jvp', 'Grad']"
@@ -52,27 +57,50 @@ def _mixed() -> Iterator[PlantedFault]:
 
 def _of_order(order: int, operator: str, check: str = "") -> PlantedFault:
     spelling = right_spelling("torch", operator).replace("{x}", f"bent({{x}}, {order})")
-    return PlantedFault(f"has another derivative of order {order}", "modes over modes", check or f"third_order/{operator}", Plant(LEVELS, {operator: spelling}))
+    return PlantedFault(
+        f"has another derivative of order {order}",
+        "modes over modes",
+        check or f"third_order/{operator}",
+        Plant(LEVELS, {operator: spelling}),
+    )
 
 
 def _in_graphs(name: str, **operators: str) -> PlantedFault:
-    setup = NOTES + LEVELS + """
+    setup = (
+        NOTES
+        + LEVELS
+        + """
 def received(x, factor, when=True):
     return fixed(x) + factor * (x - fixed(x)) if when else x
 
 def forward():
     return modes() == ["Jvp"]
 """
+    )
     return PlantedFault(name, "modes over modes", "graphs/forward_mode", Plant(setup, operators))
 
 
 MODE_FAULTS: Final = (
-    _forward("pushes the tangent of one operand alone", "forward_mode/multiply", "modes() == ['Jvp'] and not torch._C._functorch.is_functorch_wrapped_tensor({y})"),
-    _forward("pushes another tangent along a middle axis", "forward_mode/cumsum", "modes() == ['Jvp'] and {x}.ndim > 2"),
-    _forward("pushes half a tangent through stacks of matrices", "forward_mode/matmul", "modes() == ['Jvp'] and {x}.ndim > 2"),
-    _forward("pushes tangents through the largest entry alone", "forward_mode/logsumexp", "modes() == ['Jvp'] and {keepdims}"),
-    _forward("pushes no tangent where weights stand still", "forward_mode/layer_norm",
-        "modes() == ['Jvp'] and not torch._C._functorch.is_functorch_wrapped_tensor({weight})", change="lost"),
+    _forward(
+        "pushes the tangent of one operand alone",
+        "forward_mode/multiply",
+        "modes() == ['Jvp'] and not torch._C._functorch.is_functorch_wrapped_tensor({y})",
+    ),
+    _forward(
+        "pushes another tangent along a middle axis", "forward_mode/cumsum", "modes() == ['Jvp'] and {x}.ndim > 2"
+    ),
+    _forward(
+        "pushes half a tangent through stacks of matrices", "forward_mode/matmul", "modes() == ['Jvp'] and {x}.ndim > 2"
+    ),
+    _forward(
+        "pushes tangents through the largest entry alone", "forward_mode/logsumexp", "modes() == ['Jvp'] and {keepdims}"
+    ),
+    _forward(
+        "pushes no tangent where weights stand still",
+        "forward_mode/layer_norm",
+        "modes() == ['Jvp'] and not torch._C._functorch.is_functorch_wrapped_tensor({weight})",
+        change="lost",
+    ),
     _in_graphs(
         "pushes a result's tangent to its first use alone",
         sin="noted('sin', torch.sin({x}), {x})",

@@ -57,6 +57,20 @@ def scaled_norm(x, axes, keepdims):
     y = largest * torch.sqrt(torch.sum((x / largest) ** 2, axes, True))
     return y if keepdims else y.squeeze(axes)
 
+def with_result(function, slope):  # of the result
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = function(x)
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * slope(*ctx.saved_tensors)
+
+    return Function.apply
+
 def wide(function, x, *more):
     narrow = x.dtype in (torch.float16, torch.bfloat16)
     return function(x.float(), *more).to(x.dtype) if narrow else function(x, *more)
@@ -78,10 +92,21 @@ def _fused(name: str, **operators: str) -> PlantedFault:
 
 MORE_LEGAL_CHOICES: Final = (
     _choice("takes the last of tied entries", "edges/max", "last_of_ties({x}, {axis}, {keepdims})"),
-    _choice("has the slope one of relu at zero", "edges/relu", "torch.maximum({x}, {x}.detach() * 0 - (({x} == 0) * 1e-300).to({x}.dtype)) + 0.0"),
-    _choice("standardizes in steps", "operators/layer_norm", "by_hand({x}, (-1,), {weight}, {bias}, {eps})", "attributes"),
+    _choice(
+        "has the slope one of relu at zero",
+        "edges/relu",
+        "torch.maximum({x}, {x}.detach() * 0 - (({x} == 0) * 1e-300).to({x}.dtype)) + 0.0",
+    ),
+    _choice(
+        "standardizes in steps", "operators/layer_norm", "by_hand({x}, (-1,), {weight}, {bias}, {eps})", "attributes"
+    ),
     _choice("has half of a tanh for a sigmoid", "operators/sigmoid", "0.5 + 0.5 * torch.tanh(0.5 * {x})", "precision"),
-    _choice("takes a logarithm off for a logarithm of a softmax", "operators/log_softmax", "{x} - torch.logsumexp({x}, {axis}, True)", "precision"),
+    _choice(
+        "takes a logarithm off for a logarithm of a softmax",
+        "operators/log_softmax",
+        "{x} - torch.logsumexp({x}, {axis}, True)",
+        "precision",
+    ),
     _choice("adds with a triangle of ones", "operators/cumsum", "by_triangle({x}, {axis})", "precision"),
     _choice(
         "multiplies windows with kernels",
@@ -89,25 +114,93 @@ MORE_LEGAL_CHOICES: Final = (
         "by_windows({x}, {weight}, {bias}, ({stride_h}, {stride_w}), ({padding_h}, {padding_w}), {dilation})",
         "windows and indices",
     ),
-    _choice("adds one entry after the other", "operators/scatter_add", "each_by_itself({x}, {axis}, {indices}, {source})", "windows and indices"),
+    _choice(
+        "adds one entry after the other",
+        "operators/scatter_add",
+        "each_by_itself({x}, {axis}, {indices}, {source})",
+        "windows and indices",
+    ),
     _choice("multiplies again and again", "operators/integer_power", "multiplied({x}, {n})", "precision"),
-    _choice("divides by the largest entry before it squares", "operators/l2_norm", "scaled_norm({x}, all_axes({x}, {axis}), {keepdims})", "far out"),
-    _choice("has a sum of exponentials for a softplus", "operators/softplus", "torch.logaddexp({x}, torch.zeros_like({x}))", "precision"),
-    _choice("sorts in the other direction", "operators/sort", "torch.flip(torch.sort({x}, dim={axis}, descending=not {descending}).values, ({axis},) if {x}.ndim else ())"),
-    _choice("adds half precision up in single precision", "half_precision/sum", "wide(lambda x: torch.sum(x, dim=all_axes(x, {axis}), keepdim={keepdims}), {x})", "narrow dtypes"),
-    _choice("standardizes half precision in single precision", "half_precision/softmax", "wide(lambda x: torch.softmax(x, {axis}), {x})", "narrow dtypes"),
-    _choice("divides each entry of a mean before it adds", "half_precision/mean", "torch.sum({x} / max(1, {x}.numel() // max(1, torch.mean({x}, dim=all_axes({x}, {axis})).numel())), dim=all_axes({x}, {axis}), keepdim={keepdims}) if {x}.numel() else torch.mean({x}, dim=all_axes({x}, {axis}), keepdim={keepdims})", "narrow dtypes"),
-    _choice("computes a forward again at third order", "third_order/tanh", "checkpoint(torch.tanh, {x}, use_reentrant=False)", "modes over modes"),
+    _choice(
+        "divides by the largest entry before it squares",
+        "operators/l2_norm",
+        "scaled_norm({x}, all_axes({x}, {axis}), {keepdims})",
+        "far out",
+    ),
+    _choice(
+        "has a sum of exponentials for a softplus",
+        "operators/softplus",
+        "torch.logaddexp({x}, torch.zeros_like({x}))",
+        "precision",
+    ),
+    _choice(
+        "sorts in the other direction",
+        "operators/sort",
+        "torch.flip(torch.sort({x}, dim={axis}, descending=not {descending}).values, ({axis},) if {x}.ndim else ())",
+    ),
+    _choice(
+        "adds half precision up in single precision",
+        "half_precision/sum",
+        "wide(lambda x: torch.sum(x, dim=all_axes(x, {axis}), keepdim={keepdims}), {x})",
+        "narrow dtypes",
+    ),
+    _choice(
+        "standardizes half precision in single precision",
+        "half_precision/softmax",
+        "wide(lambda x: torch.softmax(x, {axis}), {x})",
+        "narrow dtypes",
+    ),
+    _choice(
+        "divides each entry of a mean before it adds",
+        "half_precision/mean",
+        "torch.sum({x} / max(1, {x}.numel() // max(1, torch.mean({x}, dim=all_axes({x}, {axis})).numel())), dim=all_axes({x}, {axis}), keepdim={keepdims}) if {x}.numel() else torch.mean({x}, dim=all_axes({x}, {axis}), keepdim={keepdims})",
+        "narrow dtypes",
+    ),
+    _choice(
+        "computes a forward again at third order",
+        "third_order/tanh",
+        "checkpoint(torch.tanh, {x}, use_reentrant=False)",
+        "modes over modes",
+    ),
     _choice("has a quotient for a tangent", "forward_mode/tan", "torch.sin({x}) / torch.cos({x})", "modes over modes"),
     _choice("multiplies by a reciprocal", "operators/divide", "{x} * torch.reciprocal({y})", "precision"),
-    _choice("takes rows by a product of ones and zeros", "operators/embedding", "torch.nn.functional.one_hot(torch.tensor({indices}, dtype=torch.int64) % {weight}.shape[0], {weight}.shape[0]).to({weight}.dtype) @ {weight}", "windows and indices"),
-    _fused("takes an operand for the logarithm of its exponential", exp="noted('exp', torch.exp({x}), {x})",
-        log="after({x}, 'exp', lambda a: a * 1.0, torch.log)"),
-    _fused("takes the logarithm of a sigmoid in one step", sigmoid="noted('sigmoid', torch.sigmoid({x}), {x})",
-        log="after({x}, 'sigmoid', torch.nn.functional.logsigmoid, torch.log)"),
-    _fused("negates nothing twice", negative="after({x}, 'negative', lambda a: a * 1.0, lambda x: noted('negative', torch.negative(x), x))"),
-    _fused("takes a root of an exponential for half of it", exp="noted('exp', torch.exp({x}), {x})",
-        sqrt="after({x}, 'exp', lambda a: torch.exp(0.5 * a), torch.sqrt)"),
+    _choice(
+        "takes rows by a product of ones and zeros",
+        "operators/embedding",
+        "torch.nn.functional.one_hot(torch.tensor({indices}, dtype=torch.int64) % {weight}.shape[0], {weight}.shape[0]).to({weight}.dtype) @ {weight}",
+        "windows and indices",
+    ),
+    _fused(
+        "takes an operand for the logarithm of its exponential",
+        exp="noted('exp', torch.exp({x}), {x})",
+        log="after({x}, 'exp', lambda a: a * 1.0, torch.log)",
+    ),
+    _fused(
+        "takes the logarithm of a sigmoid in one step",
+        sigmoid="noted('sigmoid', torch.sigmoid({x}), {x})",
+        log="after({x}, 'sigmoid', torch.nn.functional.logsigmoid, torch.log)",
+    ),
+    _fused(
+        "negates nothing twice",
+        negative="after({x}, 'negative', lambda a: a * 1.0, lambda x: noted('negative', torch.negative(x), x))",
+    ),
+    _fused(
+        "takes a root of an exponential for half of it",
+        exp="noted('exp', torch.exp({x}), {x})",
+        sqrt="after({x}, 'exp', lambda a: torch.exp(0.5 * a), torch.sqrt)",
+    ),
+    _choice(
+        "has the tail of a sigmoid by its complement",
+        "tails/sigmoid",
+        "with_result(torch.sigmoid, lambda y: y * (1 - y))({x})",
+        "far out",
+    ),
+    _choice(
+        "has the tail of an exponential by one less",
+        "tails/expm1",
+        "with_result(torch.expm1, lambda y: y + 1)({x})",
+        "far out",
+    ),
     PlantedFault(
         "lets a graph without values be differentiated again",
         "calls of users",

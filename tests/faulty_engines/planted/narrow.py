@@ -38,25 +38,31 @@ NARROW_FAULTS: Final = (
     _narrow("adds up a bias's gradient to 2048", "half_precision/linear", "is_half({x}, 2048)", operand="bias"),
     _narrow("counts to 256 in bfloat16", "half_precision/mean", "is_brain({x}, 256)"),
     _narrow("counts to 2048 in float16", "half_precision/mean", "is_half({x}, 2048)"),
-    _narrow("counts to 65504 in float16", "half_precision/mean", "is_half({x}, 65504)"),
     _narrow("counts 256 entries of a variance in bfloat16", "half_precision/var", "is_brain({x}, 256)"),
+    _narrow("counts 256 squares of a norm in bfloat16", "half_precision/l1_norm", "is_brain({x}, 256)"),
+    _narrow("counts to 2048 in a largest entry", "half_precision/min", "is_half({x}, 2048)"),
+    _narrow("counts 256 rows of a matrix in bfloat16", "half_precision/matvec", "is_brain({x}, 256)"),
+    _narrow("counts 2048 rows of a matrix", "half_precision/outer", "is_half({x}, 2048)"),
     _narrow("counts 2048 squares of a norm", "half_precision/l2_norm", "is_half({x}, 2048)"),
-    _narrow("splits more than 256 ties of a maximum in bfloat16 by 256", "half_precision/max", "is_brain({x}, 256) and ties({x}) > 256", change="by_rounded_count"),
-    _narrow("adds a row's gradients up in float16", "half_precision/layer_norm", "is_half({x}, 2048)", operand="bias"),
-    _narrow("adds up to 2048 terms in the denominator", "half_precision/softmax", "is_half({x}, 2048)"),
-    _narrow("adds a stretched operand up to 2048", "half_precision/add", "is_half({x}, 2048) and {x}.shape != {y}.shape", operand="y"),
-    _narrow("adds a stretched operand up to 256 in bfloat16", "half_precision/multiply", "is_brain({x}, 256) and {x}.shape != {y}.shape", operand="y"),
+    _narrow(
+        "splits more than 256 ties of a maximum in bfloat16 by 256",
+        "half_precision/max",
+        "is_brain({x}, 256) and ties({x}) > 256",
+        change="by_rounded_count",
+    ),
     PlantedFault(
         "loses what float16 sends float32",
         "narrow dtypes",
-        "dtypes/mixed_dtypes_return_to_their_leaves",
-        Plant(CHANGES + SETUP, {"multiply": "torch.multiply({x}, received({y}, in_half, mixes({x}, {y}, torch.float16)))"}),
+        "graphs/mixed_float16",
+        Plant(
+            CHANGES + SETUP, {"multiply": "torch.multiply(received({x}, more, mixes({x}, {y}, torch.float16)), {y})"}
+        ),
     ),
     PlantedFault(
-        "loses what bfloat16 sends float32",
+        "loses what float32 sends bfloat16",
         "narrow dtypes",
-        "graphs/mixed_precision",
-        Plant(CHANGES + SETUP, {"add": "torch.add(received({x}, more, mixes({x}, {y}, torch.bfloat16)), {y})"}),
+        "graphs/mixed_bfloat16",
+        Plant(CHANGES + SETUP, {"add": "torch.add({x}, received({y}, lost, mixes({x}, {y}, torch.bfloat16)))"}),
     ),
 )
 
@@ -77,7 +83,16 @@ KNOWN_FAULTS: Final = (
     _twice("has another second derivative of what is inaccurate", "second_order/ndtr"),
     _twice("has another second derivative of what is inaccurate", "second_order/bce_with_logits", operand="y"),
     _twice("has another second derivative of what is inaccurate", "second_order/celu"),
-    _plain("has another gradient in half precision of what is inaccurate", "half_precision/gelu", "{x}.dtype == torch.float16"),
-    _plain("loses small numbers of what is inaccurate", "half_precision/digamma", "{x}.dtype == torch.bfloat16"),
-    _plain("loses infinities of what is inaccurate", "exceptional/gelu", "bool(torch.isinf({x}).any())", change="lambda g, x: g * 0 + 7"),
+    _plain(
+        "has another gradient in half precision of what is inaccurate",
+        "half_precision/gelu",
+        "{x}.dtype == torch.float16",
+    ),
+    _plain("loses small numbers of what is inaccurate", "half_precision/celu", "{x}.dtype == torch.bfloat16"),
+    _plain(
+        "loses infinities of what is inaccurate",
+        "exceptional/gelu",
+        "bool(torch.isinf({x}).any())",
+        change="lambda g, x: g * 0 + 7",
+    ),
 )

@@ -34,7 +34,12 @@ FUSED: Final = (
     ("forgets that positive parts are squared", "relu", "square", "torch.square(torch.relu(a.detach()))"),
     ("takes a softplus for a sum", "exp", "log1p", "a + torch.log1p(torch.exp(torch.negative(a.detach())))"),
     ("adds up what was shifted off", "flip", "cumsum", "torch.cumsum(torch.flip(a, (0,)).detach(), 0)"),
-    ("halves the slope of a sigmoid of a square", "square", "sigmoid", "torch.sigmoid(torch.square(a) * 0.5 + torch.square(a.detach()) * 0.5)"),
+    (
+        "halves the slope of a sigmoid of a square",
+        "square",
+        "sigmoid",
+        "torch.sigmoid(torch.square(a) * 0.5 + torch.square(a.detach()) * 0.5)",
+    ),
     ("forgets that a divisor is negative", "negative", "reciprocal", "torch.reciprocal(torch.abs(a))"),
 )
 """An operator, the one after it, and what stands for both."""
@@ -50,7 +55,9 @@ def _fused(engine: str) -> Iterator[PlantedFault]:
         yield PlantedFault(name, "neighbours", "graphs/neighbours", Plant(SETUP, operators, engine=engine))
 
 
-PARTS: Final = CHANGES + """
+PARTS: Final = (
+    CHANGES
+    + """
 calls = {}
 
 def again(x, *more):  # whether this tensor was an operand before, with other attributes
@@ -60,6 +67,7 @@ def again(x, *more):  # whether this tensor was an operand before, with other at
     before.append(more)
     return len(before) > 1 and before[-1] != before[-2]
 """
+)
 
 
 def _applied_twice() -> Iterator[PlantedFault]:

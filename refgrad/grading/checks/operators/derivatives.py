@@ -17,7 +17,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck, Need
 from refgrad.grading.checks.isolation import KEPT_DTYPES, TRIED_IN_DTYPE, WEIGHT, is_about_dtype, with_own_operands
 from refgrad.grading.checks.operators.blame import SEEING, avoids_empty, has_empty, is_broken, is_known_inaccuracy
-from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, on_large_arrays, verdict_on, with_right_views
+from refgrad.grading.checks.operators.values import OPERATORS, TRIED, always, verdict_on, with_right_views
 from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding, Verdict
 from refgrad.grading.reliance import SEEDS_STAY
@@ -28,6 +28,9 @@ from refgrad.scenario.rewrite import at_first_order, in_modes, without_tangents
 
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
+
+ADDING: Final = frozenset({"reductions", "statistics", "normalisations", "contractions"})
+"""Families of operators that add entries up, or whose derivatives do."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 """Prefixes of the behaviours without which no gradient of a gradient can be right."""
@@ -325,10 +328,7 @@ MIXED_MODES: Final = after_own_value(
 
 
 def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Try the operator in turn in each dtype in which the engine offers it, if it is right in other dtypes.
-
-    Arrays of thousands of entries come last: a format of few bits cannot count them.
-    """
+    """Try the operator in turn in each dtype in which the engine offers it, if it is right in other dtypes."""
     name = check.operator_name
     cause = avoids_empty(verdict_on(bench, name))
     avoided = {"empty": 0.0} if cause else {}
@@ -343,11 +343,15 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
         return isolated(generation.operator_scenario(seed, name, profile(dtype)))
 
     def fixed(dtype: Dtype) -> list[Scenario]:
-        """Return the fixed cases with the most entries, among the first few; none in the smoke profile."""
+        """Return the first few fixed cases with the most entries, and more rows than can be counted, if they may be added.
+
+        There are none in the smoke profile.
+        """
         if not bench.settings.effort["large_arrays"]:
             return []
-        plain = generation.plain_cases(name, profile(dtype), TRIED["first_cases"])
-        return [isolated(scenario) for scenario in plain[-TRIED["cases_in_half"] :]]
+        plain = generation.plain_cases(name, profile(dtype), TRIED["first_cases"])[-TRIED["cases_in_half"] :]
+        rows = generation.uncountable_scenarios(name, profile(dtype)) if check.operator.family in ADDING else ()
+        return [isolated(scenario) for scenario in (*plain, *rows)]
 
     had = [dtype for dtype in check.row["any_dtype"] if dtype in bench.engine.adapter.dtypes]
     offered = [dtype for dtype in had if _all_run([drawn(seed, dtype) for seed in range(TRIED_IN_DTYPE)], check, bench)]
@@ -357,13 +361,8 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     def in_turn(seed: int) -> Scenario:
         return drawn(seed, offered[seed % len(offered)])
 
-    largest = (scenario for dtype in offered for scenario in fixed(dtype))
-    verdict = bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=cause)
-    if verdict.verdict != "passed" or check.operator.elementwise:
-        return verdict
-    sizes = min(TRIED["large_in_half"], bench.settings.effort["large_arrays"])
-    large = (isolated(each) for dtype in offered for each in generation.large_scenarios(name, profile(dtype))[:sizes])
-    return on_large_arrays(check, verdict, bench, filter(bench.reliance.runnable, large))
+    cases = (scenario for dtype in offered for scenario in fixed(dtype))
+    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=cases, cause=cause)
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:
