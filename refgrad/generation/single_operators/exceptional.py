@@ -20,6 +20,7 @@ from refgrad.generation.application import apply_afresh
 from refgrad.generation.backward_calls import completed
 from refgrad.generation.builder import Builder
 from refgrad.generation.profile import COUNTS, MAGNITUDES, SHAPES, STANDARD, Choices, Profile
+from refgrad.generation.single_operators.derivatives import differentiated_twice
 from refgrad.generation.single_operators.fixed_cases import certain, distinct, results_differ
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators import Operator, operator_table
@@ -105,6 +106,12 @@ class Everywhere(Position):
 def everywhere(position: Position) -> Position:
     """Return the position that stands for all entries of the same operand."""
     return Everywhere(position.base, position.leaf, position.entry)
+
+
+def differentiated_twice_at(position: Position) -> Position:
+    """Return the position in the scenario differentiated twice by its leaf, with the output multiplied by another."""
+    twice = differentiated_twice(position.base, Choices(0), STANDARD, weighted=True, by=position.leaf)
+    return replace(position, base=twice)
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from itertools import chain, combinations, islice, zip_longest
+from itertools import chain, combinations, islice, product, zip_longest
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -29,7 +29,7 @@ from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
 from refgrad.operators.table import AttributeType
 from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, Slice
-from refgrad.scenario.rewrite import mapped, with_values, without_gradients_of
+from refgrad.scenario.rewrite import mapped, with_seeds, with_values, without_gradients_of
 
 CASES: Final[Sequence[Sequence[Shape]]] = [[*map(tuple, shapes)] for shapes in TABLE["fixed_cases"].values()]
 """Shapes of the first operand, in one list for each kind of case."""
@@ -40,6 +40,9 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in CASES for shape in shapes)
 
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
 """Ways in which operands combine that leave lengths of the second operand open."""
+
+ACCURATE: Final = frozenset({"elementwise", "arithmetic", "broadcasting"})
+"""Families of functions that libraries compute accurately beyond the usual range of their operands."""
 
 REPEATED: Final = (1, *[0] * COUNTS["uses_of_an_entry"])
 """Indices that read one entry many times."""
@@ -75,6 +78,11 @@ ARRANGEMENTS: Final[tuple[Arrangement, ...]] = (
     lambda array: np.sort(array, axis=None)[::-1].reshape(array.shape),
 )
 """Arrays with one zero, with zeros of either sign, in order, of equal entries, and in reverse order."""
+
+
+def _whole_numbers(array: Array) -> Array:
+    """Return the next whole numbers away from zero."""
+    return np.copysign(np.ceil(np.abs(array)), array)
 
 
 def _powers_of_two(array: Array) -> Array:
@@ -143,10 +151,10 @@ def _of_operands(row: Operator) -> Iterator[FixedCase]:
 
 
 def _forms(row: Operator) -> Iterator[FixedCase]:
-    """Yield cases of whole numbers and of powers of two, and those of large numbers if no range of numbers is usual."""
+    """Yield cases of whole numbers, of powers of two, and of large numbers if the operator should be accurate there."""
     scaled = [partial(np.multiply, scale) for scale in NUMBERS["scales"]]
-    for arranged in (np.round, _powers_of_two, *([] if row.samples else scaled)):
-        yield FixedCase(arranged=arranged, alike=True)
+    far = scaled if not row.samples or row.family in ACCURATE else []
+    yield from (FixedCase(arranged=each, alike=True) for each in (_whole_numbers, _powers_of_two, *far))
 
 
 def _of_attributes(row: Operator) -> Iterator[FixedCase]:
@@ -229,9 +237,19 @@ def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenar
     ]
     by_shape, *others = (_all_drawn(row, cases, wide) for cases in kinds)
     bases, stretched = list(islice(by_shape, COUNTS["bases_of_subsets"])), list(_all_drawn(row, _stretching(row), wide))
+    others.append(_with_other_seeds(bases[:1] if wide.dtype == "float64" else ()))
     chosen = (subset for scenario in (*bases, *stretched) for subset in subsets(scenario))
     mixed = chain.from_iterable(zip_longest(chosen, chain(bases, by_shape), stretched, *others))
     return tuple(islice(distinct(scenario for scenario in mixed if scenario is not None), most))
+
+
+def _with_other_seeds(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
+    """Yield each scenario with very small and with large seeds."""
+    for scenario, factor in product(scenarios, NUMBERS["seed_factors"]):
+        ((_, start),) = scenario.backwards
+        if start.seed is not None:
+            seed = Constant.of(factor * start.seed.to_numpy())
+            yield Scenario(with_seeds(scenario.steps, lambda _, seed=seed: seed))
 
 
 def plain_cases(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:

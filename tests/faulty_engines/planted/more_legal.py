@@ -100,13 +100,6 @@ MORE_LEGAL_CHOICES: Final = (
     _choice(
         "standardizes in steps", "operators/layer_norm", "by_hand({x}, (-1,), {weight}, {bias}, {eps})", "attributes"
     ),
-    _choice("has half of a tanh for a sigmoid", "operators/sigmoid", "0.5 + 0.5 * torch.tanh(0.5 * {x})", "precision"),
-    _choice(
-        "takes a logarithm off for a logarithm of a softmax",
-        "operators/log_softmax",
-        "{x} - torch.logsumexp({x}, {axis}, True)",
-        "precision",
-    ),
     _choice("adds with a triangle of ones", "operators/cumsum", "by_triangle({x}, {axis})", "precision"),
     _choice(
         "multiplies windows with kernels",

@@ -10,10 +10,17 @@ from functools import partial
 from typing import Final
 
 from refgrad.facts import Tally
-from refgrad.generation import Position, everywhere, exceptional_positions, numbers_at, shrink
+from refgrad.generation import (
+    Position,
+    differentiated_twice_at,
+    everywhere,
+    exceptional_positions,
+    numbers_at,
+    shrink,
+)
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
-from refgrad.grading.checks.operators.derivatives import after_own_value, own_value
+from refgrad.grading.checks.operators.derivatives import after_own_value, has_derivatives, own_value
 from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.judging.exceptional import examine_equal, examine_exceptional, examine_limits, examine_tails
 from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome, Verdict
@@ -111,15 +118,29 @@ def _applied(scenario: Scenario) -> list[tuple[str, int]]:
 
 
 def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Judge the results that do not depend on the exceptional number, and those that depend on NaN."""
+    """Judge the results that do not depend on the exceptional number, and those that depend on NaN, at second order, too.
+
+    Where an operator has edges, a comparison may choose another operand than NaN.
+    """
     flushes = bench.reliance.flushes_subnormals
     examine = partial(examine_exceptional, engine=bench.engine, flushes=flushes)
     verdict = PositionSearch(check, bench, examine).run()
     if verdict.failed or not operator_table()[check.operator_name].elementwise:
         return verdict
-    examine = partial(examine_equal, engine=bench.engine)
-    equal = PositionSearch(check, bench, examine, lambda _: [math.nan], relocate=everywhere).run()
-    return equal if equal.failed else replace(verdict, examples=verdict.examples + equal.examples)
+    alike = partial(examine_equal, engine=bench.engine)
+    searches = [PositionSearch(check, bench, alike, lambda _: [math.nan], relocate=everywhere)]
+    if not check.operator.edges and has_derivatives(check.operator):
+        searches += [PositionSearch(check, bench, examine, _nan_where_it_matters, relocate=differentiated_twice_at)]
+    for search in searches:
+        further = search.run()
+        if further.failed:
+            return further
+        verdict = replace(verdict, examples=verdict.examples + further.examples)
+    return verdict
+
+
+def _nan_where_it_matters(position: Position) -> list[float]:
+    return [math.nan] if position.matters and position.first else []
 
 
 def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
