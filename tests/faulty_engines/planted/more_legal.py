@@ -158,9 +158,9 @@ MORE_LEGAL_CHOICES: Final = (
     _choice("has a quotient for a tangent", "forward_mode/tan", "torch.sin({x}) / torch.cos({x})", "modes over modes"),
     _choice("multiplies by a reciprocal", "operators/divide", "{x} * torch.reciprocal({y})", "precision"),
     _choice(
-        "takes rows by a product of ones and zeros",
+        "takes rows by an index",
         "operators/embedding",
-        "torch.nn.functional.one_hot(torch.tensor({indices}, dtype=torch.int64) % {weight}.shape[0], {weight}.shape[0]).to({weight}.dtype) @ {weight}",
+        "{weight}[torch.tensor({indices}, dtype=torch.int64) % {weight}.shape[0]]",
         "windows and indices",
     ),
     _fused(

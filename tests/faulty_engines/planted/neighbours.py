@@ -72,7 +72,7 @@ def again(x, *more):  # whether this tensor was an operand before, with other at
 
 def _applied_twice() -> Iterator[PlantedFault]:
     for check, attributes in (
-        ("operators/chunk", "{part}"),
+        ("operators/chunk", "{axis}, {part}"),
         ("operators/unstack", "{position}"),
         ("operators/softmax", "{axis}"),
         ("operators/topk", "{k}"),
