@@ -38,6 +38,9 @@ def shared_zeros(leaf):
     if leaf.grad is not None:
         leaf.grad = zero.setdefault((leaf.shape, leaf.dtype), torch.zeros_like(leaf.grad)).zero_()
 
+def of_first_order(h):
+    return h.detach().requires_grad_() if h.grad_fn is not None and "Mul" not in h.grad_fn.name() else h
+
 def passing(leaf, gradient):
     leaf.grad = None
     return gradient
@@ -85,7 +88,6 @@ CALL_FAULTS: Final = (
     _call(
         "records gradients of the first order alone",
         "higher_order/orders_go_on",
-        grad="(lambda h: h.detach().requires_grad_() if h.grad_fn is not None and 'Mul' not in h.grad_fn.name() else h)("
-        "torch.autograd.grad({output}, {leaf}, {seed}, create_graph=True)[0])",
+        grad="of_first_order(torch.autograd.grad({output}, {leaf}, {seed}, create_graph=True)[0])",
     ),
 )

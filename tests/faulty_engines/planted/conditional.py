@@ -23,6 +23,9 @@ def fixed(x):  # for the transformations of every level
         x = torch._C._functorch.get_unwrapped(x)
     return torch.autograd.forward_ad.unpack_dual(x).primal.detach()
 
+def stands_still(x):
+    return not torch._C._functorch.is_functorch_wrapped_tensor(x)
+
 def modes():  # the outermost first
     stack = torch._C._functorch.get_interpreter_stack() or []
     return [each.key().name for each in stack]

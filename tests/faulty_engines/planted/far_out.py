@@ -147,14 +147,14 @@ EQUAL_FAULTS: Final = (
     _equal(
         "has the second derivative zero at a NaN",
         check="exceptional/log",
-        spelling="with_slope(torch.log, with_slope(torch.reciprocal, lambda x: torch.where(torch.isnan(x), 0.0, -1 / x**2)))"
-        "({x})",
+        spelling="with_slope(torch.log, with_slope(torch.reciprocal, "
+        "lambda x: torch.where(torch.isnan(x), 0.0, -1 / x**2)))({x})",
     ),
     _equal(
         "has the second derivative one at a NaN",
         check="exceptional/sin",
-        spelling="with_slope(torch.sin, with_slope(torch.cos, lambda x: torch.where(torch.isnan(x), 1.0, -torch.sin(x))))"
-        "({x})",
+        spelling="with_slope(torch.sin, with_slope(torch.cos, "
+        "lambda x: torch.where(torch.isnan(x), 1.0, -torch.sin(x))))({x})",
     ),
     _equal(
         "sends zeros in the remainder another slope",

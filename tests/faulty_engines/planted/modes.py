@@ -84,7 +84,7 @@ MODE_FAULTS: Final = (
     _forward(
         "pushes the tangent of one operand alone",
         "forward_mode/multiply",
-        "modes() == ['Jvp'] and not torch._C._functorch.is_functorch_wrapped_tensor({y})",
+        "modes() == ['Jvp'] and stands_still({y})",
     ),
     _forward(
         "pushes another tangent along a middle axis", "forward_mode/cumsum", "modes() == ['Jvp'] and {x}.ndim > 2"
@@ -98,7 +98,7 @@ MODE_FAULTS: Final = (
     _forward(
         "pushes no tangent where weights stand still",
         "forward_mode/layer_norm",
-        "modes() == ['Jvp'] and not torch._C._functorch.is_functorch_wrapped_tensor({weight})",
+        "modes() == ['Jvp'] and stands_still({weight})",
         change="lost",
     ),
     _in_graphs(
@@ -108,7 +108,7 @@ MODE_FAULTS: Final = (
     ),
     _in_graphs(
         "pushes no tangent beside a constant",
-        add="torch.add(received({x}, 0.0, forward() and not torch._C._functorch.is_functorch_wrapped_tensor({y})), {y})",
+        add="torch.add(received({x}, 0.0, forward() and stands_still({y})), {y})",
     ),
     _in_graphs(
         "doubles the tangent of a product with itself",

@@ -50,6 +50,10 @@ def multiplied(x, n):
         y = y * x
     return y
 
+def mean_of_shares(x, axes, keepdims):
+    right = torch.mean(x, dim=axes, keepdim=keepdims)
+    return torch.sum(x / (x.numel() // right.numel()), dim=axes, keepdim=keepdims) if x.numel() else right
+
 def scaled_norm(x, axes, keepdims):
     largest = torch.amax(torch.abs(x.detach()), axes, True) if x.numel() else x
     if not x.numel() or not bool((largest > 0).all()):
@@ -146,7 +150,7 @@ MORE_LEGAL_CHOICES: Final = (
     _choice(
         "divides each entry of a mean before it adds",
         "half_precision/mean",
-        "torch.sum({x} / max(1, {x}.numel() // max(1, torch.mean({x}, dim=all_axes({x}, {axis})).numel())), dim=all_axes({x}, {axis}), keepdim={keepdims}) if {x}.numel() else torch.mean({x}, dim=all_axes({x}, {axis}), keepdim={keepdims})",
+        "mean_of_shares({x}, all_axes({x}, {axis}), {keepdims})",
         "narrow dtypes",
     ),
     _choice(

@@ -47,10 +47,10 @@ FUSED: Final = (
 
 def _fused(engine: str) -> Iterator[PlantedFault]:
     for name, before, after, text in FUSED:
-        x = "{x}"
+        right = right_spelling(engine, after).replace("{x}", "x")
         operators = {
-            before: f"noted('{before}', {right_spelling(engine, before)}, {x})",
-            after: f"after({x}, '{before}', lambda a: {text}, lambda x: {right_spelling(engine, after).replace(x, 'x')})",
+            before: f"noted('{before}', {right_spelling(engine, before)}, {{x}})",
+            after: f"after({{x}}, '{before}', lambda a: {text}, lambda x: {right})",
         }
         yield PlantedFault(name, "neighbours", "graphs/neighbours", Plant(SETUP, operators, engine=engine))
 

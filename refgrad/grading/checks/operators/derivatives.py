@@ -343,7 +343,7 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
         return isolated(generation.operator_scenario(seed, name, profile(dtype)))
 
     def fixed(dtype: Dtype) -> list[Scenario]:
-        """Return the first few fixed cases with the most entries, and more rows than can be counted, if they may be added.
+        """Return the first few fixed cases with the most entries, and one with more rows than the dtype can count.
 
         There are none in the smoke profile.
         """

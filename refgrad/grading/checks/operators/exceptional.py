@@ -118,9 +118,9 @@ def _applied(scenario: Scenario) -> list[tuple[str, int]]:
 
 
 def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Judge the results that do not depend on the exceptional number, and those that depend on NaN, at second order, too.
+    """Judge the results that do not depend on the exceptional number, and those that depend on NaN.
 
-    Where an operator has edges, a comparison may choose another operand than NaN.
+    At second order, operators with edges are left out: their rules may compare, and choose another number than NaN.
     """
     flushes = bench.reliance.flushes_subnormals
     examine = partial(examine_exceptional, engine=bench.engine, flushes=flushes)
