@@ -33,16 +33,8 @@ def _parsed(texts: Iterable[str]) -> tuple[Pattern, ...]:
 
 def _pairs() -> Iterator[str]:
     """Yield a row for each ordered pair of operators."""
-    first, second = (
-        [
-            (*each.partition(" "), operands)
-            for names, operands in zip(("of_one", "of_two"), either, strict=True)
-            for each in ROWS["pairs"][names]
-        ]
-        for either in (("x", "x y"), ("a", "a z"))
-    )
-    for (name, _, attributes, operands), (other, _, more, results) in product(first, second):
-        yield f"a = {name} {operands} {attributes}; b = {other} {results} {more}"
+    for first, second in product(ROWS["pairs"]["operators"], repeat=2):
+        yield f"a = {first.format('x', 'y')}; b = {second.format('a', 'z')}"
 
 
 def neighbours(profile: Profile) -> Iterator[Scenario]:

@@ -65,7 +65,7 @@ def _of_order(order: int, operator: str, check: str = "") -> PlantedFault:
     )
 
 
-def _in_graphs(name: str, **operators: str) -> PlantedFault:
+def _in_graphs(name: str, check: str = "graphs/forward_mode", **operators: str) -> PlantedFault:
     setup = (
         NOTES
         + LEVELS
@@ -77,7 +77,7 @@ def forward():
     return modes() == ["Jvp"]
 """
     )
-    return PlantedFault(name, "modes over modes", "graphs/forward_mode", Plant(setup, operators))
+    return PlantedFault(name, "modes over modes", check, Plant(setup, operators))
 
 
 MODE_FAULTS: Final = (
@@ -108,11 +108,20 @@ MODE_FAULTS: Final = (
     ),
     _in_graphs(
         "pushes no tangent beside a constant",
+        "forward_mode/add",
         add="torch.add(received({x}, 0.0, forward() and stands_still({y})), {y})",
     ),
     _in_graphs(
         "doubles the tangent of a product with itself",
+        "forward_mode/multiply",
         multiply="torch.multiply(received({x}, 2.0, forward() and {x} is {y}), {y})",
+    ),
+    _in_graphs(
+        "pushes no tangent of a sine to a sum with a cosine",
+        sin="noted('sin', torch.sin({x}), {x})",
+        cos="noted('cos', torch.cos({x}), {x})",
+        square="noted('square', torch.square({x}), {x})",
+        add="torch.add({x}, received({y}, 0.0, forward() and made_by({x}, 'square') and made_by({y}, 'square')))",
     ),
     *_mixed(),
     _of_order(3, "tanh"),

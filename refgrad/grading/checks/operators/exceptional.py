@@ -130,17 +130,14 @@ def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
     alike = partial(examine_equal, engine=bench.engine)
     searches = [PositionSearch(check, bench, alike, lambda _: [math.nan], relocate=everywhere)]
     if not check.operator.edges and has_derivatives(check.operator):
-        searches += [PositionSearch(check, bench, examine, _nan_where_it_matters, relocate=differentiated_twice_at)]
+        where_it_matters = lambda each: [math.nan] if each.matters and each.first else []  # noqa: E731
+        searches.append(PositionSearch(check, bench, examine, where_it_matters, relocate=differentiated_twice_at))
     for search in searches:
         further = search.run()
         if further.failed:
             return further
         verdict = replace(verdict, examples=verdict.examples + further.examples)
     return verdict
-
-
-def _nan_where_it_matters(position: Position) -> list[float]:
-    return [math.nan] if position.matters and position.first else []
 
 
 def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
