@@ -38,13 +38,7 @@ from refgrad.generation.single_operators.derivatives import (
     third_order_scenario,
     with_tangents,
 )
-from refgrad.generation.single_operators.exceptional import (
-    Position,
-    differentiated_twice_at,
-    everywhere,
-    exceptional_positions,
-    numbers_at,
-)
+from refgrad.generation.single_operators.exceptional import Position, everywhere, exceptional_positions, numbers_at
 from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases
 from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of, uncountable_scenarios
 from refgrad.generation.single_operators.memory import (

@@ -5,7 +5,7 @@ Each is made of a scenario with one backward, which is continued before that bac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -326,13 +326,16 @@ def pushed_forward(first: Scenario, choices: Choices, profile: Profile = STANDAR
     return Scenario(mapped(scenario.steps, Jvp, lambda _: still))
 
 
-def with_tangents(first: Scenario, choices: Choices, profile: Profile, moving: float = 1.0) -> Scenario:
+def with_tangents(
+    first: Scenario, choices: Choices, profile: Profile, moving: float = 1.0, by: Sequence[str] = ()
+) -> Scenario:
     """Return the scenario with a directional derivative before its backward.
 
-    ``moving`` is the probability that a leaf has a tangent.
+    ``moving`` is the probability that a leaf has a tangent, unless the leaves ``by`` have one.
     """
     continuation = Continuation(first, choices, profile)
-    moved = [leaf for leaf in continuation.leaves if choices.boolean(moving)] or [choices.choice(continuation.leaves)]
+    moved = by or [leaf for leaf in continuation.leaves if choices.boolean(moving)]
+    moved = moved or [choices.choice(continuation.leaves)]
     tangents = tuple((leaf, continuation.random_seed(leaf)) for leaf in moved)
     pushed = Jvp("t", continuation.output, tangents)
     return continuation.ended(pushed, continuation.backward, Read("value", "t"), *_gradients(continuation.leaves))
@@ -397,8 +400,11 @@ def third_order_cases(operator: str, profile: Profile, most: int | None = None) 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])
 def forward_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
-    """Return scenarios with tangents for all leaves, made of the first ``most`` fixed cases of the operator."""
-    return tuple(with_tangents(case, Choices(0), profile) for case in _various(operator, profile, most))
+    """Return scenarios with tangents for all leaves, and for each leaf, made of the first ``most`` fixed cases."""
+    cases = list(_various(operator, profile, most))
+    moving = [(case, ()) for case in cases]
+    moving += [(case, (leaf.name,)) for case in cases[:1] for leaf in case.leaves if leaf.requires_grad]
+    return tuple(dict.fromkeys(with_tangents(case, Choices(0), profile, by=by) for case, by in moving))
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

@@ -87,6 +87,11 @@ class Position:
             return None
         return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
 
+    def differentiated_twice(self) -> Position:
+        """Return the position in the scenario differentiated twice, with the output multiplied by another leaf."""
+        twice = differentiated_twice(self.base, Choices(0), STANDARD, weighted=True, by=self.leaf)
+        return replace(self, base=twice)
+
 
 @dataclass(frozen=True, slots=True)
 class Everywhere(Position):
@@ -106,12 +111,6 @@ class Everywhere(Position):
 def everywhere(position: Position) -> Position:
     """Return the position that stands for all entries of the same operand."""
     return Everywhere(position.base, position.leaf, position.entry)
-
-
-def differentiated_twice_at(position: Position) -> Position:
-    """Return the position in the scenario differentiated twice by its leaf, with the output multiplied by another."""
-    twice = differentiated_twice(position.base, Choices(0), STANDARD, weighted=True, by=position.leaf)
-    return replace(position, base=twice)
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

@@ -10,14 +10,7 @@ from functools import partial
 from typing import Final
 
 from refgrad.facts import Tally
-from refgrad.generation import (
-    Position,
-    differentiated_twice_at,
-    everywhere,
-    exceptional_positions,
-    numbers_at,
-    shrink,
-)
+from refgrad.generation import Position, everywhere, exceptional_positions, numbers_at, shrink
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.operators.derivatives import after_own_value, has_derivatives, own_value
@@ -127,11 +120,10 @@ def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
     verdict = PositionSearch(check, bench, examine).run()
     if verdict.failed or not operator_table()[check.operator_name].elementwise:
         return verdict
-    alike = partial(examine_equal, engine=bench.engine)
-    searches = [PositionSearch(check, bench, alike, lambda _: [math.nan], relocate=everywhere)]
+    of_nan = partial(PositionSearch, check, bench, numbers=lambda _: [math.nan])
+    searches = [of_nan(examine=partial(examine_equal, engine=bench.engine), relocate=everywhere)]
     if not check.operator.edges and has_derivatives(check.operator):
-        where_it_matters = lambda each: [math.nan] if each.matters and each.first else []  # noqa: E731
-        searches.append(PositionSearch(check, bench, examine, where_it_matters, relocate=differentiated_twice_at))
+        searches.append(of_nan(examine=examine, relocate=Position.differentiated_twice))
     for search in searches:
         further = search.run()
         if further.failed:
