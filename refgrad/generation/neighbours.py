@@ -46,7 +46,8 @@ def neighbours(profile: Profile) -> Iterator[Scenario]:
             yield from _applied(pattern, values, Builder(profile, (), Choices(number)))
     for pattern in _allowed(_pairs(), profile):
         tried = (
-            _applied(pattern, settings[each], Builder(profile, (), Choices(0))) for each in ROWS["pairs"]["settings"]
+            _applied(pattern, settings[each], Builder(profile, (), Choices(len(settings))))
+            for each in ROWS["pairs"]["settings"]
         )
         yield from islice(chain.from_iterable(tried), 1)
 

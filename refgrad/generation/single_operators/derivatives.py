@@ -238,7 +238,8 @@ def _nonlinearity(choices: Choices) -> Nonlinearity:
 def _thrice(continuation: Continuation, nonlinearity: Nonlinearity, weighted_gradient: float, by: str = "") -> Scenario:
     """Return the scenario with its backward replaced by three.
 
-    The first gradient is with respect to the leaf ``by``, unless there is none or nothing depends on that leaf.
+    The first gradient is with respect to the leaf ``by``, and that of a square with respect to the same leaf again,
+    unless there is none or nothing depends on that leaf.
     """
     output, leaves = continuation.output, continuation.leaves
     if nonlinearity == "weights":
@@ -247,7 +248,8 @@ def _thrice(continuation: Continuation, nonlinearity: Nonlinearity, weighted_gra
     elif nonlinearity == "square":
         output = continuation.add_product("squared", output, output)
     pairs = _pairs(continuation, nonlinearity, _with_nonzero_derivative(continuation, leaves))
-    leaf, other = continuation.choices.choice([pair for pair in pairs if pair[0] == by] or pairs)
+    own = [pair for pair in pairs if pair[0] == by and (nonlinearity != "square" or pair[1] == by)]
+    leaf, other = continuation.choices.choice(own or pairs)
     gradient = continuation.add_gradient("h", output, leaf, continuation.backward.seed)
     if continuation.choices.boolean(weighted_gradient):
         gradient = continuation.add_weighted("v_h", gradient, "v")
@@ -389,12 +391,11 @@ def third_order_cases(operator: str, profile: Profile, most: int | None = None) 
     cases = list(_by_each_leaf(operator, profile, most))
     curved = operator_table()[operator].formula is None and saves_operands(operator)
     squared = [each for each in cases if entries(each[0]) > COUNTS["few_entries"]][: COUNTS["squares"] * curved]
-    forms: list[tuple[Nonlinearity, float, list[tuple[Scenario, str]]]]
-    forms = [("weights", 1.0, cases), ("square", 0.0, squared)]
+    chosen: list[tuple[Nonlinearity, float, tuple[Scenario, str]]]
+    chosen = [*(("weights", 1.0, each) for each in cases), *(("square", 0.0, each) for each in squared)]
     return tuple(
         _thrice(Continuation(case, Choices(number), profile), nonlinearity, weighted, by=leaf)
-        for nonlinearity, weighted, chosen in forms
-        for number, (case, leaf) in enumerate(chosen)
+        for number, (nonlinearity, weighted, (case, leaf)) in enumerate(chosen)
     )
 
 

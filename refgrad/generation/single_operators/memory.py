@@ -378,8 +378,8 @@ def applied_again(operator: str, profile: Profile = STANDARD, most: int | None =
     cases and the attributes of another. The result is empty if there are none.
     """
     row = operator_table()[operator]
-    cases = plain_cases(operator, profile, most) if row.attributes else []
-    chosen = [case for case in cases if entries(case) > COUNTS["few_entries"]][: COUNTS["most_cases"]]
+    cases = (case for case in plain_cases(operator, profile, most) if entries(case) > COUNTS["few_entries"])
+    chosen = islice(cases, COUNTS["most_cases"] if row.attributes else 0)
     pairs = sorted(permutations(chosen, 2), key=partial(_differences, row), reverse=True)
     scenarios = (
         scenario
