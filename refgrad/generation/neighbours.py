@@ -44,12 +44,10 @@ def neighbours(profile: Profile) -> Iterator[Scenario]:
     for number, values in enumerate(settings.values()):
         for pattern in patterns:
             yield from _applied(pattern, values, Builder(profile, (), Choices(number)))
+    usual, number = [settings[name] for name in ROWS["pairs"]["settings"]], len(settings)
     for pattern in _allowed(_pairs(), profile):
-        tried = (
-            _applied(pattern, settings[each], Builder(profile, (), Choices(len(settings))))
-            for each in ROWS["pairs"]["settings"]
-        )
-        yield from islice(chain.from_iterable(tried), 1)
+        admitted = (_applied(pattern, values, Builder(profile, (), Choices(number))) for values in usual)
+        yield from islice(chain.from_iterable(admitted), 1)
 
 
 def _allowed(rows: Iterable[str], profile: Profile) -> list[Pattern]:
