@@ -86,6 +86,10 @@ ATTRIBUTE_FAULTS: Final = (
     ),
     _size("has no stretched axis inside five", "operators/add", "stretched_inside({x}, {y}, 5)"),
     _size("has no stretched axis inside four", "operators/arctan2", "stretched_inside({x}, {y}, 4)"),
+    _size("adds along one axis where both operands are stretched", "operators/logaddexp", "both_stretched({x}, {y})"),
+    _size("has no stretched axis inside five", "operators/minimum", "stretched_inside({x}, {y}, 5)"),
+    _size("has no fifth axis", "operators/group_norm", "{x}.ndim == 5"),
+    _size("has no room for images", "operators/batch_norm_inference", "{x}.ndim == 4"),
     _size("counts up to eight channels", "operators/group_norm", "{x}.shape[1] > 8"),
     _size("counts up to eight channels", "operators/instance_norm", "{x}.shape[1] > 8"),
     _size("counts up to eight channels of images", "operators/batch_norm", "{x}.ndim == 4 and {x}.shape[1] > 8"),
@@ -127,6 +131,7 @@ INDEX_FAULTS: Final = (
     _index("has room for eight uses of an entry", "operators/gather", "most_of_one({indices}) > 8"),
     _index("has room for eight uses of a row", "operators/embedding", "most_of_one({indices}) > 8", operand="weight"),
     _index("has room for four uses of a row", "operators/index_select", "most_of_one({indices}) > 4"),
+    _index("has room for eight uses of an entry", "operators/take", "most_of_one({indices}) > 8"),
     _index("has room for four uses of an entry", "operators/take_flat", "most_of_one({indices}) > 4"),
     _index(
         "has room for eight sums in an entry", "operators/index_add", "most_of_one({indices}) > 8", operand="source"

@@ -66,6 +66,11 @@ CALL_FAULTS: Final = (
         {"sin": "Keeping.apply({x}, torch.sin, torch.cos)"},
     ),
     _call(
+        "keeps the operand of a logarithm beyond its graph",
+        "contracts/log",
+        {"log": "Keeping.apply({x}, torch.log, torch.reciprocal)"},
+    ),
+    _call(
         "takes a seed of as many entries",
         "seeds/seed_shape_must_match",
         backward="{output}.backward(fitting({seed}, {output}), retain_graph={retain_graph})",

@@ -82,6 +82,10 @@ FAR_OUT_FAULTS: Final = (
     _far("has another kernel for whole numbers", "operators/exp", "whole({x})"),
     _far("has another kernel for whole exponents", "operators/power", "whole({y})"),
     _far("divides by powers of two in another way", "operators/divide", "powers_of_two({y})", operand="y"),
+    _far("has another kernel for powers of two", "operators/log", "powers_of_two({x})"),
+    _far("has another kernel for whole matrices", "operators/matmul", "whole({x}) and whole({y})"),
+    _far("has another kernel beyond a thousand", "operators/cos", "beyond({x}, 1000)"),
+    _far("clips large cotangents", "operators/sigmoid", change="lambda g, x: torch.clamp(g, -1e5, 1e5)"),
     _far("loses numbers beyond thirty", "operators/square", "beyond({x}, 30)"),
     _far("has another kernel beyond a thousand", "operators/sqrt", "beyond({x}, 1000)"),
     _far("takes numbers beyond 2**24 for even", "operators/multiply", "beyond({x}, 2**24, 2**30)"),
@@ -149,6 +153,12 @@ EQUAL_FAULTS: Final = (
         check="exceptional/log",
         spelling="with_slope(torch.log, with_slope(torch.reciprocal, "
         "lambda x: torch.where(torch.isnan(x), 0.0, -1 / x**2)))({x})",
+    ),
+    _equal(
+        "has the second derivative zero at a NaN",
+        check="exceptional/exp",
+        spelling="with_slope(torch.exp, with_slope(torch.exp, "
+        "lambda x: torch.where(torch.isnan(x), 0.0, torch.exp(x))))({x})",
     ),
     _equal(
         "has the second derivative one at a NaN",

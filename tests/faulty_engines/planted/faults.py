@@ -59,6 +59,9 @@ SURVIVORS: Final[Mapping[str, str]] = MappingProxyType({
     "torch, operators/scatter: takes lengths of indices for the source's": (
         "the row of the table has an index for each entry of the source"
     ),
+    "torch, operators/conv2d: forgets groups that are dilated and strided": (
+        "groups are drawn, and meet both attributes in some runs only"
+    ),
     "torch, operators/multiply: takes numbers beyond 2**24 for even": (
         "no value of a scenario is larger than 10,000, except in the check of tails, which asks for one digit"
     ),

@@ -101,6 +101,13 @@ MODE_FAULTS: Final = (
         "modes() == ['Jvp'] and stands_still({weight})",
         change="lost",
     ),
+    _forward(
+        "pushes the tangent of a bias alone twice",
+        "forward_mode/linear",
+        "modes() == ['Jvp'] and stands_still({x}) and stands_still({weight})",
+        operand="bias",
+        change="2.0",
+    ),
     _in_graphs(
         "pushes a result's tangent to its first use alone",
         sin="noted('sin', torch.sin({x}), {x})",
@@ -127,5 +134,6 @@ MODE_FAULTS: Final = (
     _of_order(3, "tanh"),
     _of_order(3, "matmul"),
     _of_order(3, "softmax"),
+    _of_order(3, "logsumexp"),
     _of_order(4, "multiply", "higher_order/orders_go_on"),
 )

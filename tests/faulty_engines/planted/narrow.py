@@ -42,6 +42,7 @@ NARROW_FAULTS: Final = (
     _narrow("counts 256 squares of a norm in bfloat16", "half_precision/l1_norm", "is_brain({x}, 256)"),
     _narrow("counts to 2048 in a largest entry", "half_precision/min", "is_half({x}, 2048)"),
     _narrow("counts 256 rows of a matrix in bfloat16", "half_precision/matvec", "is_brain({x}, 256)"),
+    _narrow("counts 256 entries of a root in bfloat16", "half_precision/average", "is_brain({x}, 256)"),
     _narrow("counts 2048 rows of a matrix", "half_precision/outer", "is_half({x}, 2048)"),
     _narrow("counts 2048 squares of a norm", "half_precision/l2_norm", "is_half({x}, 2048)"),
     _narrow(

@@ -40,6 +40,8 @@ FUSED: Final = (
         "sigmoid",
         "torch.sigmoid(torch.square(a) * 0.5 + torch.square(a.detach()) * 0.5)",
     ),
+    ("takes a sine of a positive part for the operand's", "relu", "sin", "torch.sin(a)"),
+    ("loses the slope of a softplus of a sine", "sin", "softplus", "torch.log1p(torch.exp(torch.sin(a.detach())))"),
     ("forgets that a divisor is negative", "negative", "reciprocal", "torch.reciprocal(torch.abs(a))"),
 )
 """An operator, the one after it, and what stands for both."""
@@ -78,6 +80,8 @@ def _applied_twice() -> Iterator[PlantedFault]:
         ("operators/topk", "{k}"),
         ("operators/cumsum", "{axis}"),
         ("operators/elu", "{alpha}"),
+        ("operators/flip", "{axis}"),
+        ("operators/tril", "{k}"),
     ):
         operator = check.partition("/")[2]
         spelling = right_spelling("torch", operator).replace(
