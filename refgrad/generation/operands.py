@@ -41,12 +41,13 @@ def bound(patterns: tuple[str, ...], shapes: tuple[Shape, ...]) -> Bindings | No
 def nearest(pattern: str, shape: Shape) -> Shape:
     """Return a shape of this pattern with lengths taken from ``shape``."""
     letters, own, others = _divided(pattern, shape)
+    lengths = [*own, *(2 for _ in letters)]
     bindings: dict[str, int] = {}
-    lengths = [
+    bound_lengths = [
         int(letter) if letter.isdigit() else bindings.setdefault(letter, length)
-        for letter, length in zip(letters, [*own, *(2 for _ in letters)], strict=False)
+        for letter, length in zip(letters, lengths, strict=False)
     ]
-    return (*lengths, *others) if pattern.endswith(ANY) else (*others, *lengths)
+    return (*bound_lengths, *others) if pattern.endswith(ANY) else (*others, *bound_lengths)
 
 
 def _divided(pattern: str, shape: Shape) -> tuple[list[str], Shape, Shape]:

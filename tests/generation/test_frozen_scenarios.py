@@ -89,7 +89,7 @@ ALL_CASES: dict[str, tuple[Callable[[str], Iterable[Scenario]], str]] = {
     "plain cases": (lambda name: plain_cases(name, EVERY), "ac32eed030fd86e2"),
     "second order": (lambda name: second_order_cases(name, EVERY, 6, weighted=None), "b8de77302cb38d7d"),
     "subsets of second order": (lambda name: subsets_of_second_order(name, EVERY, weighted=None), "a4f13e3be9a71c69"),
-    "third order": (lambda name: third_order_cases(name, EVERY, 4), "0ea30dd120db2a84"),
+    "third order": (lambda name: third_order_cases(name, EVERY, 4), "fd25e2897414e4a6"),
     "forward mode": (lambda name: forward_cases(name, EVERY), "93fecfd3a334859c"),
     "views": (memory_scenarios, "2751c7d32019e524"),
     "views at second order": (
