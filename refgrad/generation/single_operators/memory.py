@@ -399,8 +399,8 @@ def _admits_attributes(row: Operator, case: Scenario, other: Scenario) -> bool:
 
 def _differences(row: Operator, cases: tuple[Scenario, Scenario]) -> int:
     """Return the number of attributes that differ."""
-    given, others = (row.bind(keywords(case.applications[0])) for case in cases)
-    return sum(others[name] != value for name, value in given.items())
+    attributes, others = (row.bind(keywords(case.applications[0])) for case in cases)
+    return sum(others[name] != value for name, value in attributes.items())
 
 
 def _on_same_operands(case: Scenario, other: Scenario) -> Iterator[Scenario]:
