@@ -89,8 +89,7 @@ class Position:
 
     def differentiated_twice(self) -> Position:
         """Return the position in the scenario differentiated twice, with the output multiplied by another leaf."""
-        twice = differentiated_twice(self.base, Choices(0), STANDARD, weighted=True, by=self.leaf)
-        return replace(self, base=twice)
+        return replace(self, base=differentiated_twice(self.base, Choices(0), STANDARD, weighted=True, by=self.leaf))
 
 
 @dataclass(frozen=True, slots=True)

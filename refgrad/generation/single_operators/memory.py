@@ -350,10 +350,12 @@ def _seeded_with_ones(scenario: Scenario) -> Scenario:
 def scenarios_of_freed_values(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return a scenario with a second backward through a graph that is freed, for an operator whose rule keeps values.
 
-    It is made of the smallest of the first ``most`` fixed cases.
+    It is made of the smallest of the first ``most`` fixed cases with several entries: without axes, a reduction may
+    return its operand.
     """
-    cases = plain_cases(operator, profile, most)[:1] if derivatives.saves_operands(operator) else []
-    return tuple(Scenario((*case.steps[: at + 1], start)) for case in cases for at, start in case.backwards)
+    cases = (case for case in plain_cases(operator, profile, most) if entries(case) > len(case.leaves))
+    chosen = islice(cases, int(derivatives.saves_operands(operator)))
+    return tuple(Scenario((*case.steps[: at + 1], start)) for case in chosen for at, start in case.backwards)
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])
