@@ -403,7 +403,7 @@ def third_order_cases(operator: str, profile: Profile, most: int | None = None) 
 def forward_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
     """Return scenarios with tangents for all leaves, and for each leaf, made of the first ``most`` fixed cases."""
     cases = list(_various(operator, profile, most))
-    moving = [(case, ()) for case in cases]
+    moving: list[tuple[Scenario, Sequence[str]]] = [(case, ()) for case in cases]
     moving += [(case, (leaf.name,)) for case in cases[:1] for leaf in case.leaves if leaf.requires_grad]
     return tuple(dict.fromkeys(with_tangents(case, Choices(0), profile, by=by) for case, by in moving))
 

@@ -28,8 +28,8 @@ from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
 from refgrad.operators.table import AttributeType
-from refgrad.scenario import Apply, AttributeValue, Constant, Leaf, Scenario, Slice
-from refgrad.scenario.rewrite import mapped, with_seeds, with_values, without_gradients_of
+from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Leaf, Scenario, Slice
+from refgrad.scenario.rewrite import mapped, with_values, without_gradients_of
 
 CASES: Final[Sequence[Sequence[Shape]]] = [[*map(tuple, shapes)] for shapes in TABLE["fixed_cases"].values()]
 """Shapes of the first operand, in one list for each kind of case."""
@@ -152,9 +152,9 @@ def _of_operands(row: Operator) -> Iterator[FixedCase]:
 
 def _forms(row: Operator) -> Iterator[FixedCase]:
     """Yield cases of whole numbers, of powers of two, and of large numbers if the operator should be accurate there."""
-    scaled = [partial(np.multiply, scale) for scale in NUMBERS["scales"]]
-    far = scaled if not row.samples or row.family in ACCURATE else []
-    yield from (FixedCase(arranged=each, alike=True) for each in (_whole_numbers, _powers_of_two, *far))
+    far = NUMBERS["scales"] if not row.samples or row.family in ACCURATE else []
+    forms: list[Arrangement] = [_whole_numbers, _powers_of_two, *(partial(np.multiply, scale) for scale in far)]
+    yield from (FixedCase(arranged=each, alike=True) for each in forms)
 
 
 def _of_attributes(row: Operator) -> Iterator[FixedCase]:
@@ -249,7 +249,7 @@ def _with_other_seeds(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
         ((_, start),) = scenario.backwards
         if start.seed is not None:
             seed = Constant.of(factor * start.seed.to_numpy())
-            yield Scenario(with_seeds(scenario.steps, lambda _, seed=seed: seed))
+            yield Scenario(mapped(scenario.steps, Backward, partial(replace, seed=seed)))
 
 
 def plain_cases(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:

@@ -118,7 +118,7 @@ def test_an_entry_is_read_many_times(operator: str) -> None:
 
 def _indices(case: Scenario) -> Iterator[Any]:
     """Yield the arrays of indices among the attributes of a case."""
-    attributes = dict(case.applications[0].attributes)
+    attributes: dict[str, Any] = dict(case.applications[0].attributes)
     yield from attributes["index"] if "index" in attributes else [attributes["indices"]]
 
 
