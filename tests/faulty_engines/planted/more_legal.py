@@ -37,7 +37,7 @@ def by_windows(x, weight, bias, stride, padding, dilation):  # products of rows 
     return (weight.reshape(len(weight), -1) @ rows + bias[:, None]).reshape(right.shape)
 
 def each_by_itself(x, axis, indices, source):
-    y = x.clone()
+    y = x + 0.0 * source.sum()  # each operand gets a gradient, though nothing is added
     for at, n in np.ndenumerate(np.array(indices, dtype=int)):
         place = list(at)
         place[axis] = n
