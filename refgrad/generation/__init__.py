@@ -30,6 +30,7 @@ from refgrad.generation.single_operators.derivatives import (
     mixed_modes_cases,
     mixed_modes_scenario,
     operator_scenario,
+    pushed_forward,
     second_order_cases,
     second_order_scenario,
     subsets_of_second_order,
@@ -37,20 +38,16 @@ from refgrad.generation.single_operators.derivatives import (
     third_order_scenario,
     with_tangents,
 )
-from refgrad.generation.single_operators.exceptional import (
-    Position,
-    differentiated_twice,
-    everywhere,
-    exceptional_positions,
-    numbers_at,
-)
+from refgrad.generation.single_operators.exceptional import Position, everywhere, exceptional_positions, numbers_at
 from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases
-from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of
+from refgrad.generation.single_operators.large_arrays import large_scenarios, period_of, uncountable_scenarios
 from refgrad.generation.single_operators.memory import (
     LAYOUTS,
+    applied_again,
     applied_twice,
     contract_scenario,
     contract_scenarios_of_ones,
     memory_scenarios,
     memory_scenarios_of_second_order,
+    scenarios_of_freed_values,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Final
+from itertools import chain, islice, product
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -20,26 +21,41 @@ from refgrad.specification import shipped_path
 ROWS: Final = parsed_toml(shipped_path("neighbours.toml"))
 
 
+Pattern: TypeAlias = tuple[Apply, ...]
+
+
 @cache
-def _patterns() -> tuple[tuple[Apply, ...], ...]:
-    """Return the operator applications of each row of the table, in the order in which they are computed."""
+def _parsed(texts: Iterable[str]) -> tuple[Pattern, ...]:
+    """Return the operator applications of each row, in the order in which they are computed."""
     leaves = [f"{name} = leaf float64[] {{0x0p+0}}" for name in "xyz"]
-    texts = ("\n".join([*leaves, *text.split("; ")]) for text in ROWS["patterns"].values())
-    return tuple(parse(text).applications for text in texts)
+    return tuple(parse("\n".join([*leaves, *text.split("; ")])).applications for text in texts)
+
+
+def _pairs() -> Iterator[str]:
+    """Yield a row for each ordered pair of operators."""
+    for first, second in product(ROWS["pairs"]["operators"], repeat=2):
+        yield f"a = {first.format('x', 'y')}; b = {second.format('a', 'z')}"
 
 
 def neighbours(profile: Profile) -> Iterator[Scenario]:
-    """Yield every row whose operators the profile allows, with one setting of values after another."""
-    patterns = [each for each in _patterns() if all(profile.allows(step.operator) for step in each)]
-    for number, values in enumerate(ROWS["settings"].values()):
+    """Yield every row whose operators the profile allows, with one setting of values after another, then all pairs."""
+    settings = ROWS["settings"]
+    patterns = _allowed(ROWS["patterns"].values(), profile)
+    for number, values in enumerate(settings.values()):
         for pattern in patterns:
-            scenario = _applied(pattern, values, Builder(profile, (), Choices(number)))
-            if scenario is not None:
-                yield scenario
+            yield from _applied(pattern, values, Builder(profile, (), Choices(number)))
+    usual, number = [settings[name] for name in ROWS["pairs"]["settings"]], len(settings)
+    for pattern in _allowed(_pairs(), profile):
+        admitted = (_applied(pattern, values, Builder(profile, (), Choices(number))) for values in usual)
+        yield from islice(chain.from_iterable(admitted), 1)
 
 
-def _applied(pattern: Sequence[Apply], leaves: Sequence[Any], builder: Builder) -> Scenario | None:
-    """Return the scenario of a row with these values of its leaves, or None if an operator does not admit them."""
+def _allowed(rows: Iterable[str], profile: Profile) -> list[Pattern]:
+    return [each for each in _parsed(tuple(rows)) if all(profile.allows(step.operator) for step in each)]
+
+
+def _applied(pattern: Pattern, leaves: Sequence[Any], builder: Builder) -> Iterator[Scenario]:
+    """Yield the scenario of a row with these values of its leaves, unless an operator does not admit them."""
     named = zip("xyz", map(np.array, leaves), strict=True)
     values = {name: Operand.of(array, requires_grad=True) for name, array in named}
     with np.errstate(all="ignore"):
@@ -47,7 +63,9 @@ def _applied(pattern: Sequence[Apply], leaves: Sequence[Any], builder: Builder) 
             operands, attributes = [values[name] for name in step.arguments], dict(step.attributes)
             value = builder.compute(operator_table()[step.operator], operands, attributes, margin=MARGIN)
             if value is None:
-                return None
+                return
             builder.add_result(value, step.operator, attributes)
             values[step.name] = value
-    return completed(builder)
+    scenario = completed(builder)
+    if scenario is not None:
+        yield scenario

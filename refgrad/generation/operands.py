@@ -1,7 +1,7 @@
 """The shapes that an operator's operands may have together: one rule for each way in which operands combine.
 
 A pattern such as ``"... n k"`` describes shapes: a letter stands for a length, the same one wherever the letter occurs.
-A number stands for itself, and a leading ``...`` for any axes, the same ones in every pattern that has it.
+A number stands for itself, and a leading or trailing ``...`` for any axes, the same ones in every pattern that has it.
 """
 
 from __future__ import annotations
@@ -40,15 +40,23 @@ def bound(patterns: tuple[str, ...], shapes: tuple[Shape, ...]) -> Bindings | No
 
 def nearest(pattern: str, shape: Shape) -> Shape:
     """Return a shape of this pattern with lengths taken from ``shape``."""
-    letters = [letter for letter in pattern.split() if letter != ANY]
-    free = max(0, len(shape) - len(letters)) if ANY in pattern else 0
-    lengths = [*shape[free:], *(2 for _ in letters)]
+    letters, own, others = _divided(pattern, shape)
+    lengths = [*own, *(2 for _ in letters)]
     bindings: dict[str, int] = {}
-    tail = [
+    bound_lengths = [
         int(letter) if letter.isdigit() else bindings.setdefault(letter, length)
         for letter, length in zip(letters, lengths, strict=False)
     ]
-    return (*shape[:free], *tail)
+    return (*bound_lengths, *others) if pattern.endswith(ANY) else (*others, *bound_lengths)
+
+
+def _divided(pattern: str, shape: Shape) -> tuple[list[str], Shape, Shape]:
+    """Return the letters of a pattern, the axes of ``shape`` for the letters, and those for ``...``."""
+    letters = [letter for letter in pattern.split() if letter != ANY]
+    free = max(0, len(shape) - len(letters)) if ANY in pattern else 0
+    if pattern.endswith(ANY):
+        return letters, shape[: len(shape) - free], shape[len(shape) - free :]
+    return letters, shape[free:], shape[:free]
 
 
 def chosen(choices: Choices, patterns: tuple[str, ...], shapes: tuple[Shape, ...], profile: Profile) -> Shape:
@@ -65,19 +73,14 @@ def chosen(choices: Choices, patterns: tuple[str, ...], shapes: tuple[Shape, ...
 
 
 def _matched(pattern: str, shape: Shape) -> list[tuple[str, Shape]] | None:
-    letters = pattern.split()
-    free = 0
-    if letters[:1] == [ANY]:
-        letters = letters[1:]
-        free = len(shape) - len(letters)
-    if free < 0 or len(shape) != free + len(letters):
+    letters, own, others = _divided(pattern, shape)
+    if len(own) != len(letters):
         return None
-    tail = shape[free:]
-    if any(letter.isdigit() and int(letter) != length for letter, length in zip(letters, tail, strict=True)):
+    if any(letter.isdigit() and int(letter) != length for letter, length in zip(letters, own, strict=True)):
         return None
     pairs: list[tuple[str, Shape]]
-    pairs = [(letter, (length,)) for letter, length in zip(letters, tail, strict=True) if not letter.isdigit()]
-    return [(ANY, shape[:free]), *pairs] if ANY in pattern else pairs
+    pairs = [(letter, (length,)) for letter, length in zip(letters, own, strict=True) if not letter.isdigit()]
+    return [(ANY, others), *pairs] if ANY in pattern else pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class Operator:
     @property
     def pattern_rank(self) -> int:
         """Number of axes that the longest pattern names; 0 without patterns."""
-        return max((len(pattern.removeprefix("...").split()) for pattern in self.shapes), default=0)
+        return max((len(pattern.replace("...", "").split()) for pattern in self.shapes), default=0)
 
     @property
     def argument_names(self) -> tuple[str, ...]:

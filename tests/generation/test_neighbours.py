@@ -31,3 +31,8 @@ def test_an_operator_that_is_not_allowed_is_not_tried() -> None:
     tried = [scenario.operators for scenario in neighbours(Profile(operators=without))]
     assert tried
     assert not any("exp" in operators for operators in tried)
+
+
+def test_operators_follow_each_other_in_either_order() -> None:
+    pairs = {tuple(step.operator for step in scenario.applications) for scenario in neighbours(Profile())}
+    assert {("negative", "tanh"), ("tanh", "negative"), ("add", "matmul"), ("square", "log")} <= pairs

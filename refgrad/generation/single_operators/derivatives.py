@@ -5,7 +5,7 @@ Each is made of a scenario with one backward, which is continued before that bac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -18,7 +18,7 @@ from refgrad.generation.backward_calls import completed, random_seed
 from refgrad.generation.builder import Builder
 from refgrad.generation.graphs import random_scenario
 from refgrad.generation.profile import COUNTS, PROBABILITIES, SHAPES, STANDARD, Choices, GenerationError, Profile
-from refgrad.generation.single_operators.fixed_cases import fixed_cases, plain_cases, subsets, various
+from refgrad.generation.single_operators.fixed_cases import entries, fixed_cases, plain_cases, subsets, various
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
@@ -238,7 +238,8 @@ def _nonlinearity(choices: Choices) -> Nonlinearity:
 def _thrice(continuation: Continuation, nonlinearity: Nonlinearity, weighted_gradient: float, by: str = "") -> Scenario:
     """Return the scenario with its backward replaced by three.
 
-    The first gradient is with respect to the leaf ``by``, unless there is none or nothing depends on that leaf.
+    The first gradient is with respect to the leaf ``by``, and that of a square with respect to the same leaf again,
+    unless there is none or nothing depends on that leaf.
     """
     output, leaves = continuation.output, continuation.leaves
     if nonlinearity == "weights":
@@ -247,7 +248,8 @@ def _thrice(continuation: Continuation, nonlinearity: Nonlinearity, weighted_gra
     elif nonlinearity == "square":
         output = continuation.add_product("squared", output, output)
     pairs = _pairs(continuation, nonlinearity, _with_nonzero_derivative(continuation, leaves))
-    leaf, other = continuation.choices.choice([pair for pair in pairs if pair[0] == by] or pairs)
+    own = [pair for pair in pairs if pair[0] == by and (nonlinearity != "square" or pair[1] == by)]
+    leaf, other = continuation.choices.choice(own or pairs)
     gradient = continuation.add_gradient("h", output, leaf, continuation.backward.seed)
     if continuation.choices.boolean(weighted_gradient):
         gradient = continuation.add_weighted("v_h", gradient, "v")
@@ -308,11 +310,14 @@ def forward_scenario(seed: int, operator: str, profile: Profile = STANDARD) -> S
 def forward_graph_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
     """Return the scenario of a seed that differentiates a random graph in both modes.
 
-    Some of the leaves are constants, and the tangents of some of the others are zero.
-
     Raises :class:`GenerationError` if the profile admits none.
     """
-    choices, first = Choices(seed + FORWARD), random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
+    first = random_scenario(seed, replace(profile, max_backwards=1, empty=0.0))
+    return pushed_forward(first, Choices(seed + FORWARD), profile)
+
+
+def pushed_forward(first: Scenario, choices: Choices, profile: Profile = STANDARD) -> Scenario:
+    """Return the scenario differentiated in both modes: some leaves stand still, others have tangents of zeros."""
     scenario = with_tangents(first, choices, profile, PROBABILITIES["moving_leaf"])
     (pushed,) = scenario.jvps
 
@@ -323,13 +328,16 @@ def forward_graph_scenario(seed: int, profile: Profile = STANDARD) -> Scenario:
     return Scenario(mapped(scenario.steps, Jvp, lambda _: still))
 
 
-def with_tangents(first: Scenario, choices: Choices, profile: Profile, moving: float = 1.0) -> Scenario:
+def with_tangents(
+    first: Scenario, choices: Choices, profile: Profile, moving: float = 1.0, by: Sequence[str] = ()
+) -> Scenario:
     """Return the scenario with a directional derivative before its backward.
 
-    ``moving`` is the probability that a leaf has a tangent.
+    ``moving`` is the probability that a leaf has a tangent, unless the leaves ``by`` have one.
     """
     continuation = Continuation(first, choices, profile)
-    moved = [leaf for leaf in continuation.leaves if choices.boolean(moving)] or [choices.choice(continuation.leaves)]
+    moved = by or [leaf for leaf in continuation.leaves if choices.boolean(moving)]
+    moved = moved or [choices.choice(continuation.leaves)]
     tangents = tuple((leaf, continuation.random_seed(leaf)) for leaf in moved)
     pushed = Jvp("t", continuation.output, tangents)
     return continuation.ended(pushed, continuation.backward, Read("value", "t"), *_gradients(continuation.leaves))
@@ -377,18 +385,27 @@ def third_order_cases(operator: str, profile: Profile, most: int | None = None) 
     """Return scenarios that differentiate three times, made of the first ``most`` fixed cases of the operator.
 
     Each is differentiated with respect to every operand first. The output and the first gradient are multiplied by
-    leaves, so that the third derivative is zero only if the derivative of the operator is.
+    leaves, so that the third derivative is zero only if the derivative of the operator is. A few of an operator without
+    a formula are squared instead, and then differentiated three times with respect to operands.
     """
+    cases = list(_by_each_leaf(operator, profile, most))
+    curved = operator_table()[operator].formula is None and saves_operands(operator)
+    squared = [each for each in cases if entries(each[0]) > COUNTS["few_entries"]][: COUNTS["squares"] * curved]
+    chosen: list[tuple[Nonlinearity, float, tuple[Scenario, str]]]
+    chosen = [*(("weights", 1.0, each) for each in cases), *(("square", 0.0, each) for each in squared)]
     return tuple(
-        _thrice(Continuation(case, Choices(number), profile), "weights", 1.0, by=leaf)
-        for number, (case, leaf) in enumerate(_by_each_leaf(operator, profile, most))
+        _thrice(Continuation(case, Choices(number), profile), nonlinearity, weighted, by=leaf)
+        for number, (nonlinearity, weighted, (case, leaf)) in enumerate(chosen)
     )
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])
 def forward_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
-    """Return scenarios with tangents for all leaves, made of the first ``most`` fixed cases of the operator."""
-    return tuple(with_tangents(case, Choices(0), profile) for case in _various(operator, profile, most))
+    """Return scenarios with tangents for all leaves, and for each leaf, made of the first ``most`` fixed cases."""
+    cases = list(_various(operator, profile, most))
+    moving: list[tuple[Scenario, Sequence[str]]] = [(case, ()) for case in cases]
+    moving += [(case, (leaf.name,)) for case in cases[:1] for leaf in case.leaves if leaf.requires_grad]
+    return tuple(dict.fromkeys(with_tangents(case, Choices(0), profile, by=by) for case, by in moving))
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

@@ -20,12 +20,13 @@ from refgrad.generation.application import apply_afresh
 from refgrad.generation.backward_calls import completed
 from refgrad.generation.builder import Builder
 from refgrad.generation.profile import COUNTS, MAGNITUDES, SHAPES, STANDARD, Choices, Profile
+from refgrad.generation.single_operators.derivatives import differentiated_twice
 from refgrad.generation.single_operators.fixed_cases import certain, distinct, results_differ
 from refgrad.interpreter import ScenarioEvaluationError
 from refgrad.operators import Operator, operator_table
-from refgrad.scenario import Backward, Constant, Grad, Leaf, Read, Scenario
+from refgrad.scenario import Constant, Leaf, Scenario
 from refgrad.scenario.formats import FLOAT64
-from refgrad.scenario.rewrite import fresh_name, with_seeds, with_values
+from refgrad.scenario.rewrite import with_seeds, with_values
 
 SUBNORMAL: Final = 2.0**-1023
 """A subnormal number whose reciprocal is finite."""
@@ -86,6 +87,12 @@ class Position:
             return None
         return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
 
+    def differentiated_twice(self, *, weighted: bool) -> Position:
+        """Return the position in the scenario differentiated twice, with the output ``weighted`` by another leaf."""
+        return replace(
+            self, base=differentiated_twice(self.base, Choices(0), STANDARD, weighted=weighted, by=self.leaf)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Everywhere(Position):
@@ -105,17 +112,6 @@ class Everywhere(Position):
 def everywhere(position: Position) -> Position:
     """Return the position that stands for all entries of the same operand."""
     return Everywhere(position.base, position.leaf, position.entry)
-
-
-def differentiated_twice(position: Position) -> Position:
-    """Return the position in the scenario whose gradient is recorded, and differentiated with ones as its seed."""
-    steps, leaf = position.base.steps, position.base.definitions[position.leaf]
-    assert isinstance(leaf, Leaf)
-    start = next(step for step in steps if isinstance(step, Backward))
-    before = [step for step in steps if not isinstance(step, Backward | Read)]
-    grad = Grad(fresh_name("g", set(position.base.definitions)), start.output, leaf.name, start.seed)
-    ones = Constant.of(np.ones(leaf.value.shape))
-    return replace(position, base=Scenario((*before, grad, Backward(grad.name, ones), Read("grad", leaf.name))))
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import chain, combinations, islice, zip_longest
+from functools import lru_cache, partial
+from itertools import chain, combinations, islice, product, zip_longest
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -23,11 +23,12 @@ from refgrad.generation.attributes.choosing import Site, usual_numbers
 from refgrad.generation.attributes.rules import ATTRIBUTE_RULES
 from refgrad.generation.backward_calls import completed
 from refgrad.generation.builder import Builder, Operand
-from refgrad.generation.profile import COUNTS, INTEGERS, SHAPES, STANDARD, TABLE, Choices, Profile
+from refgrad.generation.profile import COUNTS, INTEGERS, NUMBERS, SHAPES, STANDARD, TABLE, Choices, Profile
 from refgrad.interpreter import Float64, evaluate
 from refgrad.operators import Attribute, Operator, operator_table
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, Constant, Leaf, Scenario
+from refgrad.operators.table import AttributeType
+from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Leaf, Scenario, Slice
 from refgrad.scenario.rewrite import mapped, with_values, without_gradients_of
 
 CASES: Final[Sequence[Sequence[Shape]]] = [[*map(tuple, shapes)] for shapes in TABLE["fixed_cases"].values()]
@@ -39,6 +40,18 @@ HIGHEST_RANK: Final = max(len(shape) for shapes in CASES for shape in shapes)
 
 OPEN: Final = frozenset({"pattern", "matmul", "join"})
 """Ways in which operands combine that leave lengths of the second operand open."""
+
+ACCURATE: Final = frozenset({"elementwise", "arithmetic", "broadcasting"})
+"""Families of functions that libraries compute accurately beyond the usual range of their operands."""
+
+REPEATED: Final = (1, *[0] * COUNTS["uses_of_an_entry"])
+"""Indices that read one entry many times."""
+
+INDICES: Final[Mapping[AttributeType, Sequence[AttributeValue]]] = MappingProxyType({
+    **dict.fromkeys(("indices", "rows", "flat_places"), (REPEATED,)),
+    "index": ((REPEATED,), ((1, 0, 1), Slice(), (0, 1, 0)), (Slice(), (2, -1), (-1, 0))),
+})
+"""Indices that are tried of operators of one operand, by the type of the attribute."""
 
 Arrangement: TypeAlias = Callable[[Array], Array]
 
@@ -67,6 +80,16 @@ ARRANGEMENTS: Final[tuple[Arrangement, ...]] = (
 """Arrays with one zero, with zeros of either sign, in order, of equal entries, and in reverse order."""
 
 
+def _whole_numbers(array: Array) -> Array:
+    """Return the next whole numbers away from zero."""
+    return np.copysign(np.ceil(np.abs(array)), array)
+
+
+def _powers_of_two(array: Array) -> Array:
+    """Return the nearest powers of two, with the signs of the entries."""
+    return np.where(array == 0, array, np.copysign(np.exp2(np.round(np.log2(np.abs(array)))), array))
+
+
 @dataclass(frozen=True, slots=True)
 class FixedCase:
     """What is fixed in a fixed case. The rest is drawn.
@@ -75,7 +98,7 @@ class FixedCase:
     that are tried in turn with ``shape``, ``second`` is the shape of the second operand, ``operands`` is the number of
     operands of a variadic argument, and ``dimensions`` are the lengths that further operands may have where the first
     leaves them open. If ``repeated``, one leaf is used for all operands. ``arranged`` changes the entries of the first
-    operand of numbers, and ``attributes`` are those that are not drawn.
+    operand of numbers, and of all others, too, if ``alike``. ``attributes`` are those that are not drawn.
     """
 
     shape: Shape = PLAIN
@@ -86,6 +109,7 @@ class FixedCase:
     second: Shape | None = None
     repeated: bool = False
     arranged: Arrangement | None = None
+    alike: bool = False
     attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -107,10 +131,10 @@ def _has_room(profile: Profile, shape: Shape) -> bool:
 
 
 def _stretching(row: Operator) -> Iterator[FixedCase]:
-    """Yield cases in which one of the first two operands is stretched along an axis, or has fewer axes."""
+    """Yield cases in which the first two operands are stretched along an axis, one of them or both."""
     if row.operands == "broadcast":
-        yield from (FixedCase(shape, second=PLAIN) for shape in SHAPES["stretched_first"])
-        yield from (FixedCase(second=shape) for shape in SHAPES["stretched_second"])
+        pairs = zip(SHAPES["stretched_first"], SHAPES["stretched_second"], strict=True)
+        yield from (FixedCase(first, second=second) for first, second in pairs)
 
 
 def _of_operands(row: Operator) -> Iterator[FixedCase]:
@@ -126,11 +150,26 @@ def _of_operands(row: Operator) -> Iterator[FixedCase]:
         yield FixedCase((2, 2), operands=3, repeated=True)
 
 
+def _forms(row: Operator) -> Iterator[FixedCase]:
+    """Yield cases of whole numbers, of powers of two, and of large numbers if the operator should be accurate there."""
+    far = NUMBERS["scales"] if not row.samples or row.family in ACCURATE else []
+    forms: list[Arrangement] = [_whole_numbers, _powers_of_two, *(partial(np.multiply, scale) for scale in far)]
+    yield from (FixedCase(arranged=each, alike=True) for each in forms)
+
+
 def _of_attributes(row: Operator) -> Iterator[FixedCase]:
     """Yield a case for every value that is tried of each attribute."""
     named = [[(attribute.name, value) for value in _values(attribute)] for attribute in row.attributes]
     for name, value in filter(None, chain.from_iterable(zip_longest(*named))):
         yield FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={name: value})
+
+
+def _of_indices(row: Operator) -> Iterator[FixedCase]:
+    """Yield cases in which one entry is read many times, and those of arrays around and after a slice."""
+    first = {attribute.name: 0 for attribute in row.attributes if attribute.name == "axis"}
+    for attribute in row.attributes if len(row.arguments) == 1 else ():
+        for value in INDICES.get(attribute.type, ()):
+            yield FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={**first, attribute.name: value})
 
 
 def _of_pairs(row: Operator) -> Iterator[FixedCase]:
@@ -191,14 +230,26 @@ def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenar
     kinds += [
         _of_operands(row),
         [FixedCase(arranged=each) for each in ARRANGEMENTS],
+        _forms(row),
         _of_attributes(row),
+        _of_indices(row),
         _of_pairs(row),
     ]
     by_shape, *others = (_all_drawn(row, cases, wide) for cases in kinds)
     bases, stretched = list(islice(by_shape, COUNTS["bases_of_subsets"])), list(_all_drawn(row, _stretching(row), wide))
+    others.append(_with_other_seeds(bases[:1] if wide.dtype == "float64" else ()))
     chosen = (subset for scenario in (*bases, *stretched) for subset in subsets(scenario))
     mixed = chain.from_iterable(zip_longest(chosen, chain(bases, by_shape), stretched, *others))
     return tuple(islice(distinct(scenario for scenario in mixed if scenario is not None), most))
+
+
+def _with_other_seeds(scenarios: Iterable[Scenario]) -> Iterator[Scenario]:
+    """Yield each scenario with very small and with large seeds."""
+    for scenario, factor in product(scenarios, NUMBERS["seed_factors"]):
+        ((_, start),) = scenario.backwards
+        if start.seed is not None:
+            seed = Constant.of(factor * start.seed.to_numpy())
+            yield Scenario(mapped(scenario.steps, Backward, partial(replace, seed=seed)))
 
 
 def plain_cases(operator: str, profile: Profile, most: int | None = None) -> list[Scenario]:
@@ -336,7 +387,7 @@ def _operands(builder: Builder, row: Operator, case: FixedCase) -> list[Operand]
             return None
         leaf = fresh_leaf(builder.choices, builder.profile, row, argument, shape)
         is_first = not any(not operand.condition for operand in operands)
-        operands.append(_arranged(leaf, case) if is_first else leaf)
+        operands.append(_arranged(leaf, case) if is_first or case.alike else leaf)
     return None if case.repeated and len({id(operand) for operand in operands}) == len(operands) else operands
 
 

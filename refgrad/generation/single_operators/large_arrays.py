@@ -28,7 +28,7 @@ from refgrad.interpreter.composites import InnerArray
 from refgrad.operators import Argument, Operator, operator_table
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Backward, Constant, Read, Scenario
-from refgrad.scenario.formats import rounded
+from refgrad.scenario.formats import FORMATS, rounded
 from refgrad.scenario.rewrite import with_constants
 
 PERIOD: Final = COUNTS["period"]
@@ -48,6 +48,15 @@ def large_scenarios(operator: str, profile: Profile = STANDARD) -> tuple[Scenari
     sizes = ("thousands", "tens_of_thousands")
     scenarios = (_first_admitted(row, _in_turn(row, SHAPES[size], SHAPES[f"other_{size}"]), wide) for size in sizes)
     return tuple(scenario for scenario in scenarios if scenario is not None)
+
+
+@lru_cache(maxsize=COUNTS["remembered_cases"])
+def uncountable_scenarios(operator: str, profile: Profile) -> tuple[Scenario, ...]:
+    """Return a scenario with more rows than the dtype of the profile can count, if the operator admits it."""
+    wide = replace(certain(profile), largest_size=COUNTS["largest_array"])
+    rows = 2 ** FORMATS[profile.dtype].bits + 1
+    scenario = _first_admitted(operator_table()[operator], [(rows, 1)], wide)
+    return () if scenario is None else (scenario,)
 
 
 def period_of(scenario: Scenario) -> Scenario | None:

@@ -7,23 +7,24 @@ set of views of operands, of outputs and of each other. Contracts show what a ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
-from itertools import islice
+from functools import lru_cache, partial
+from itertools import islice, permutations
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from refgrad.generation.admission import MARGIN, AppliedOperator, Array
+from refgrad.generation.attributes.rules import accepts
 from refgrad.generation.backward_calls import random_seed
 from refgrad.generation.builder import Builder, Operand
 from refgrad.generation.profile import COUNTS, MAGNITUDES, PROBABILITIES, STANDARD, Choices, Profile
 from refgrad.generation.single_operators import derivatives
 from refgrad.generation.single_operators.fixed_cases import entries, fixed_cases, plain_cases, roomy, various
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, keywords, native
-from refgrad.operators import operator_table
+from refgrad.operators import Operator, operator_table
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, AttributeValue, Backward, Constant, Detach, Leaf, Read, Scenario, Slice, Step
 from refgrad.scenario.rewrite import mapped, renamed, replaced, spliced, with_seeds, with_values
@@ -158,7 +159,7 @@ def _through_view(scenario: Scenario, leaf: Leaf, operator: str, viewed: Viewed)
 
 
 def admitted(scenario: Scenario, profile: Profile) -> bool:
-    """Return True if every operator stays inside of its domain and clear of its kinks."""
+    """Return True if every operator accepts its attributes, and stays inside of its domain and clear of its kinks."""
     builder = Builder(profile, (), Choices(0))
 
     def fits(step: Apply) -> bool:
@@ -166,7 +167,10 @@ def admitted(scenario: Scenario, profile: Profile) -> bool:
         return builder.compute(operator_table()[step.operator], operands, keywords(step), margin=MARGIN) is not None
 
     with np.errstate(all="ignore"):
-        values = evaluate(scenario, Float64())
+        try:
+            values = evaluate(scenario, Float64())
+        except ScenarioEvaluationError:
+            return False
         return all(map(fits, scenario.applications))
 
 
@@ -343,6 +347,17 @@ def _seeded_with_ones(scenario: Scenario) -> Scenario:
     return Scenario(with_seeds(scenario.steps, lambda start: Constant.of(np.ones(values[start.output].shape))))
 
 
+def scenarios_of_freed_values(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
+    """Return a scenario with a second backward through a graph that is freed, for an operator whose rule keeps values.
+
+    It is made of the smallest of the first ``most`` fixed cases with several entries: without axes, a reduction may
+    return its operand.
+    """
+    cases = (case for case in plain_cases(operator, profile, most) if entries(case) > len(case.leaves))
+    chosen = islice(cases, int(derivatives.saves_operands(operator)))
+    return tuple(Scenario((*case.steps[: at + 1], start)) for case in chosen for at, start in case.backwards)
+
+
 @lru_cache(maxsize=COUNTS["remembered_cases"])
 def applied_twice(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
     """Return a scenario that applies the operator twice before a backward from the first application.
@@ -354,6 +369,47 @@ def applied_twice(operator: str, profile: Profile = STANDARD, most: int | None =
     cases = (case for case in plain_cases(operator, profile, most) if entries(case) > len(case.leaves))
     scenarios = (scenario for scenario in map(_with_another, cases) if admitted(scenario, profile))
     return tuple(islice(scenarios, 1))
+
+
+@lru_cache(maxsize=COUNTS["remembered_cases"])
+def applied_again(operator: str, profile: Profile = STANDARD, most: int | None = None) -> tuple[Scenario, ...]:
+    """Return scenarios that apply the operator twice to the same operands, with different attributes.
+
+    A rule that keeps what it needs in the operands finds there what the other application has left. There is one
+    backward, from the first or from the second application. The scenarios are made of one of the first ``most`` fixed
+    cases and the attributes of another. The result is empty if there are none.
+    """
+    row = operator_table()[operator]
+    cases = (case for case in plain_cases(operator, profile, most) if entries(case) > COUNTS["few_entries"])
+    chosen = islice(cases, COUNTS["most_cases"] if row.attributes else 0)
+    pairs = sorted(permutations(chosen, 2), key=partial(_differences, row), reverse=True)
+    scenarios = (
+        scenario
+        for case, other in pairs
+        if _differences(row, (case, other)) and _admits_attributes(row, case, other)
+        for scenario in _on_same_operands(case, other)
+        if admitted(scenario, profile)
+    )
+    return tuple(islice(scenarios, 2))
+
+
+def _admits_attributes(row: Operator, case: Scenario, other: Scenario) -> bool:
+    """Return True if the operands of the first case admit the attributes of the other."""
+    shapes = tuple(leaf.value.shape for leaf in case.leaves)
+    return accepts(row, shapes, row.bind(keywords(other.applications[0])))
+
+
+def _differences(row: Operator, cases: tuple[Scenario, Scenario]) -> int:
+    """Return the number of attributes that differ."""
+    attributes, others = (row.bind(keywords(case.applications[0])) for case in cases)
+    return sum(others[name] != value for name, value in attributes.items())
+
+
+def _on_same_operands(case: Scenario, other: Scenario) -> Iterator[Scenario]:
+    """Yield the case with the application of the other one after its own, and with that before its own."""
+    another = replace(case.applications[0], name="another", attributes=other.applications[0].attributes)
+    yield Scenario(replaced(case.steps, Apply, lambda step: (step, another)))
+    yield Scenario(replaced(case.steps, Apply, lambda step: (another, step)))
 
 
 def _with_another(scenario: Scenario) -> Scenario:

@@ -176,9 +176,15 @@ def _differentiated_twice(check: FamilyCheck, bench: Bench) -> Verdict:
 
 
 def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Push tangents through graphs of operators that are right in forward mode."""
-    profile = _profile(bench, _right(bench, is_sound_forward), several=False)
-    return _tried(check, bench, lambda seed: bench.reliance.seeded(generation.forward_graph_scenario(seed, profile)))
+    """Push tangents through graphs of operators that are right in forward mode, and through neighbours."""
+    right = _right(bench, is_sound_forward)
+    profile = _profile(bench, right, several=False)
+    roles = {role: name for role, names in ROLES.items() for name in reversed(names) if name in right}
+    joined = (*generation.structured_graphs(roles), *islice(generation.neighbours(profile), TRIED["pushed_neighbours"]))
+    pushed = (generation.pushed_forward(each, generation.Choices(number)) for number, each in enumerate(joined))
+    fixed = tuple(filter(bench.reliance.runnable, map(bench.reliance.seeded, pushed)))
+    forward = partial(generation.forward_graph_scenario, profile=profile)
+    return _tried(check, bench, lambda seed: bench.reliance.seeded(forward(seed)), fixed=fixed)
 
 
 def _of_tangents(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
@@ -263,7 +269,10 @@ GRAPHS: Final = (
     _graphs("graphs/float32", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
     _graphs("graphs/float16", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
     _graphs("graphs/bfloat16", _in_a_dtype, (KEPT_DTYPES,), reports=_of_the_dtype),
-    _graphs("graphs/mixed_precision", _in_a_dtype, (KEPT_DTYPES, MIXED_DTYPES), reports=_of_the_dtype),
+    *(
+        _graphs(name, _in_a_dtype, (KEPT_DTYPES, MIXED_DTYPES), reports=_of_the_dtype)
+        for name in ("graphs/mixed_precision", "graphs/mixed_float16", "graphs/mixed_bfloat16")
+    ),
     Family("lifecycles/random", _lifecycles),
 )
 """Families of one check each, of graphs and of lifecycles."""

@@ -53,9 +53,9 @@ def standardize(ops: Operators, x: Any, *, axis: Axes, eps: float) -> Any:
 
 
 def affine(ops: Operators, x: Any, weight: Any, bias: Any) -> Any:
-    """Scale and shift each channel; channels are the second-to-last axis of ``x``."""
-    scaled = ops.multiply(x, ops.reshape(weight, shape=(*weight.shape, 1)))
-    return ops.add(scaled, ops.reshape(bias, shape=(*bias.shape, 1)))
+    """Scale and shift each channel; channels are the second axis of ``x``."""
+    shape = (*weight.shape, *(1 for _ in x.shape[2:]))
+    return ops.add(ops.multiply(x, ops.reshape(weight, shape=shape)), ops.reshape(bias, shape=shape))
 
 
 def layer_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
@@ -72,8 +72,9 @@ def rms_norm(ops: Operators, x: Any, weight: Any, *, eps: float) -> Any:
 
 def batch_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
     """Standardize each channel over the batch and its entries, then scale and shift it (training mode)."""
-    _require_several(x.shape[0] * x.shape[2], x.shape[1])
-    return affine(ops, standardize(ops, x, axis=(0, 2), eps=eps), weight, bias)
+    axes = (0, *range(2, len(x.shape)))
+    _require_several(size_along(x.shape, axes), x.shape[1])
+    return affine(ops, standardize(ops, x, axis=axes, eps=eps), weight, bias)
 
 
 def batch_norm_inference(ops: Operators, x: Any, weight: Any, bias: Any, *, mean: float, var: float, eps: float) -> Any:
@@ -84,17 +85,19 @@ def batch_norm_inference(ops: Operators, x: Any, weight: Any, bias: Any, *, mean
 
 def group_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, groups: int, eps: float) -> Any:
     """Standardize groups of channels, then scale and shift each channel."""
-    batch, channels, length = x.shape
+    batch, channels, *lengths = x.shape
     require(channels % groups == 0, f"{channels} channels do not make {groups} groups of one size")
-    _require_several(channels // groups * length, channels)
-    grouped = ops.reshape(x, shape=(batch, groups, channels // groups * length))
+    size = channels // groups * math.prod(lengths)
+    _require_several(size, channels)
+    grouped = ops.reshape(x, shape=(batch, groups, size))
     return affine(ops, ops.reshape(standardize(ops, grouped, axis=-1, eps=eps), shape=x.shape), weight, bias)
 
 
 def instance_norm(ops: Operators, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
     """Standardize each channel of each instance, then scale and shift it."""
-    _require_several(x.shape[2], x.shape[0] * x.shape[1])
-    return affine(ops, standardize(ops, x, axis=-1, eps=eps), weight, bias)
+    axes = tuple(range(2, len(x.shape)))
+    _require_several(size_along(x.shape, axes), x.shape[0] * x.shape[1])
+    return affine(ops, standardize(ops, x, axis=axes, eps=eps), weight, bias)
 
 
 def _require_several(count: float, channels: int) -> None:

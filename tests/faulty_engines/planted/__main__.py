@@ -1,7 +1,7 @@
 """``python -m tests.faulty_engines.planted [JOURNAL]`` writes the table of planted faults to standard output.
 
 What JOURNAL holds already is not graded again: a run that was ended goes on, and one of another commit needs another.
-PyTorch must be installed.
+PyTorch and JAX must be installed.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Final
 
 from tests.faulty_engines.planted.fault import KINDS, Kind
@@ -12,20 +13,28 @@ from tests.faulty_engines.planted.faults import FAULTS, LEGAL, SURVIVORS
 from tests.faulty_engines.planted.grading import SEEDS
 from tests.faulty_engines.planted.run import Result, results
 
+ENGINES: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
+    "pytorch": frozenset({"torch", "torch-func"}),
+    "jax": frozenset({"jax"}),
+    "reference": frozenset({"refgrad"}),
+})
+"""The engines of each column."""
+
 HEAD: Final = """\
 ## Faults planted from outside, by kind
 
-{torch} faults are planted into PyTorch, and {reference} into the reference engine, from outside: operators and
-templates of the adapter are replaced by others that are wrong under a condition alone. Each is graded by the one check
-that is to find it, at the standard profile, on the seeds {seeds}. It counts as found where the check fails on every
-seed, or says nothing because an earlier check of the same operator fails, and does not fail on the engine as it is.
+{pytorch} faults are planted into PyTorch, {jax} into JAX, and {reference} into the reference engine, from outside:
+operators and templates of the adapter are replaced by others that are wrong under a condition alone. Each is graded by
+the one check that is to find it, at the standard profile, on the seeds {seeds}. It counts as found where the check
+fails on every seed, or says nothing because an earlier check of the same operator fails, and does not fail on the
+engine as it is.
 
-| kind | PyTorch: faults | found on every seed | reference engine: faults | found on every seed |
-|---|---:|---:|---:|---:|
+| kind | PyTorch: faults | found on every seed | JAX: faults | found | reference engine: faults | found |
+|---|---:|---:|---:|---:|---:|---:|
 """
 
 EACH: Final = """
-| PyTorch that … | kind | check | on seeds {seeds} |
+| PyTorch or JAX that … | kind | check | on seeds {seeds} |
 |---|---|---|---|
 """
 
@@ -56,12 +65,11 @@ def planted_table(journal: Path | None = None) -> Iterator[str]:
 def lines(found: Mapping[str, Result]) -> Iterator[str]:
     """Yield the lines, given what was found of each fault and choice by its name."""
     seeds = f"{', '.join(map(str, SEEDS[:-1]))} and {SEEDS[-1]}"
-    counts = {engine: len(_names(engine)) for engine in ("torch", "refgrad")}
-    yield HEAD.format(torch=counts["torch"], reference=counts["refgrad"], seeds=seeds)
-    yield from (f"| {kind} | {_counts(found, 'torch', kind)} | {_counts(found, 'refgrad', kind)} |\n" for kind in KINDS)
-    yield f"| all | {_counts(found, 'torch')} | {_counts(found, 'refgrad')} |\n"
+    yield HEAD.format(seeds=seeds, **{column: len(_names(column)) for column in ENGINES})
+    for kind in (*KINDS, None):
+        yield f"| {kind or 'all'} | {' | '.join(_counts(found, column, kind) for column in ENGINES)} |\n"
     yield EACH.format(seeds=seeds)
-    yield from map(_row, (found[name] for name in _names("torch")))
+    yield from (_row(found[name]) for column in ("pytorch", "jax") for name in _names(column))
     rest = [found[name] for name in FAULTS if not found[name].killed]
     yield from (REST.format(seeds=seeds), *map(_rest_row, rest)) if rest else ()
     chosen = [found[name] for name in LEGAL]
@@ -69,13 +77,13 @@ def lines(found: Mapping[str, Result]) -> Iterator[str]:
     yield from map(_choice_row, chosen)
 
 
-def _names(engine: str, kind: Kind | None = None) -> list[str]:
-    faults = (fault for fault in FAULTS.values() if fault.plant.engine == engine)
+def _names(column: str, kind: Kind | None = None) -> list[str]:
+    faults = (fault for fault in FAULTS.values() if fault.plant.engine in ENGINES[column])
     return [fault.id for fault in faults if kind is None or fault.kind == kind]
 
 
-def _counts(found: Mapping[str, Result], engine: str, kind: Kind | None = None) -> str:
-    names = _names(engine, kind)
+def _counts(found: Mapping[str, Result], column: str, kind: Kind | None = None) -> str:
+    names = _names(column, kind)
     return f"{len(names)} | {sum(found[name].killed for name in names)}"
 
 

@@ -78,7 +78,7 @@ PRECISION_FAULTS = (
         "adds up contributions of float32 in float16",
         "accumulation in the dtype of the storage, under automatic mixed precision",
         AddsInHalfPrecision,
-        frozenset({"graphs/float32", "graphs/mixed_precision"}),
+        frozenset({"graphs/float32", "graphs/mixed_precision", "graphs/mixed_float16"}),
     ),
     Fault(
         "leaves the gradient of a float32 leaf in float64",

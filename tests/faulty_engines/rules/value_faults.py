@@ -79,7 +79,7 @@ SAVING = (
 )  # fmt: skip
 """Operators of the tape whose rules read arrays that they have saved."""
 
-NARROW_GRAPHS = frozenset({"graphs/float32", "graphs/float16", "graphs/mixed_precision"})
+NARROW_GRAPHS = frozenset({"graphs/float32", "graphs/float16", "graphs/mixed_precision", "graphs/mixed_float16"})
 ZERO = "HIPS/autograd#149: a limit that the rule computes as 0 times infinity, or as 0 / 0"
 THRESHOLD = 20
 SQRT_TWO_OVER_PI = 0.7978845608

@@ -1,8 +1,10 @@
 """The fixed cases of an operator hold what no run may miss, whatever is drawn."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import Any
 
+import numpy as np
 import pytest
 
 from refgrad.generation import Profile, fixed_cases, operator_scenario
@@ -95,3 +97,37 @@ def test_fixed_cases_are_those_of_the_profile() -> None:
 @pytest.mark.parametrize("most", [0, 1, 12])
 def test_as_many_as_are_wanted_are_the_first(operator: str, most: int) -> None:
     assert fixed_cases(operator, most=most) == fixed_cases(operator)[:most]
+
+
+@pytest.mark.parametrize("operator", ["multiply", "matmul", "exp", "divide"])
+def test_all_operands_are_powers_of_two_in_some_case(operator: str) -> None:
+    cases = ([np.abs(leaf.value.to_numpy()) for leaf in case.leaves] for case in fixed_cases(operator))
+    assert any(all(np.size(each) > 1 and np.all(np.frexp(each)[0] == 1 / 2) for each in case) for case in cases)
+
+
+@pytest.mark.parametrize("shapes", [((2, 1), (1, 3)), ((1, 3), (3, 1)), ((2, 1, 2, 1, 2), (2, 2, 1, 2, 2))])
+def test_both_operands_are_stretched(shapes: tuple[tuple[int, ...], ...]) -> None:
+    assert shapes in [tuple(leaf.value.shape for leaf in case.leaves) for case in fixed_cases("multiply")]
+
+
+@pytest.mark.parametrize("operator", ["index", "take", "embedding", "index_select", "take_flat"])
+def test_an_entry_is_read_many_times(operator: str) -> None:
+    indices = [np.ravel(each) for case in fixed_cases(operator) for each in _indices(case) if np.size(each) > 1]
+    assert max(int(np.unique(each, return_counts=True)[1].max()) for each in indices) >= COUNTS["uses_of_an_entry"]
+
+
+def _indices(case: Scenario) -> Iterator[Any]:
+    """Yield the arrays of indices among the attributes of a case."""
+    attributes: dict[str, Any] = dict(case.applications[0].attributes)
+    yield from attributes["index"] if "index" in attributes else [attributes["indices"]]
+
+
+def test_seeds_are_very_small_and_large() -> None:
+    seeds = [
+        np.abs(start.seed.to_numpy()).max()
+        for case in fixed_cases("exp")
+        for _, start in case.backwards
+        if start.seed is not None and start.seed.to_numpy().size
+    ]
+    assert min(seeds) < 1e-290
+    assert max(seeds) > 1e5

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from refgrad.generation import Profile, large_scenarios, period_of
+from refgrad.generation import Dtype, Profile, large_scenarios, period_of, uncountable_scenarios
 from refgrad.generation.profile import COUNTS
 from refgrad.generation.single_operators import large_arrays
 from refgrad.generation.single_operators.large_arrays import _is_within_reach
@@ -79,3 +79,9 @@ def test_a_shape_is_out_of_reach_if_a_cost_is_not_known(unknown: set[int], monke
     monkeypatch.setitem(COUNTS, "estimated_length", 512)
     assert not _is_within_reach(operator_table()["cumsum"], (4096,), 0, Profile())
     assert _is_within_reach(operator_table()["exp"], (4096,), 0, Profile())
+
+
+@pytest.mark.parametrize(("dtype", "rows"), [("float16", 2049), ("bfloat16", 257)])
+def test_there_are_more_rows_than_a_dtype_can_count(dtype: Dtype, rows: int) -> None:
+    (scenario,) = uncountable_scenarios("sum", Profile(dtype=dtype))
+    assert [leaf.value.shape for leaf in scenario.leaves] == [(rows, 1)]

@@ -29,6 +29,9 @@ from refgrad.scenario.rewrite import at_lower_order, in_modes, without_tangents
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
 
+ADDING: Final = frozenset({"reductions", "statistics", "normalisations", "contractions"})
+"""Families of operators that add entries up, or whose derivatives do."""
+
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
 """Prefixes of the behaviours without which no gradient of a gradient can be right."""
 
@@ -263,11 +266,14 @@ THIRD_ORDER: Final = after_own_value(
 
 
 def _repeated_backward(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Run the rule twice, with another backward in between, and read everything that must not change."""
+    """Run the rule twice, with another backward in between, and read everything that must not change.
+
+    A rule that needs values must also refuse a second backward after they were freed.
+    """
     name = check.operator_name
     welcome = [other for other in sorted(SEEING) if name not in SEEING and _passes_contract(other, bench)]
     least = TRIED["contracts_of_views"] if name in SEEING else 0
-    fixed = (generation.contract_scenarios_of_ones,)
+    fixed = (generation.contract_scenarios_of_ones, generation.scenarios_of_freed_values)
     verdict = _tried(
         check, bench, generation.contract_scenario, least=least, fixed=fixed, helpers={WEIGHT, *welcome}, scalars=False
     )
@@ -369,11 +375,15 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
         return isolated(generation.operator_scenario(seed, name, profile(dtype)))
 
     def fixed(dtype: Dtype) -> list[Scenario]:
-        """Return the fixed cases with the most entries, among the first few; none in the smoke profile."""
+        """Return the first few fixed cases with the most entries, and one with more rows than the dtype can count.
+
+        There are none in the smoke profile.
+        """
         if not bench.settings.effort["large_arrays"]:
             return []
-        plain = generation.plain_cases(name, profile(dtype), TRIED["first_cases"])
-        return [isolated(scenario) for scenario in plain[-TRIED["cases_in_half"] :]]
+        plain = generation.plain_cases(name, profile(dtype), TRIED["first_cases"])[-TRIED["cases_in_half"] :]
+        rows = generation.uncountable_scenarios(name, profile(dtype)) if check.operator.family in ADDING else ()
+        return [isolated(scenario) for scenario in (*plain, *rows)]
 
     had = [dtype for dtype in check.row["any_dtype"] if dtype in bench.engine.adapter.dtypes]
     offered = [dtype for dtype in had if _all_run([drawn(seed, dtype) for seed in range(TRIED_IN_DTYPE)], check, bench)]
@@ -383,8 +393,8 @@ def _in_each_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     def in_turn(seed: int) -> Scenario:
         return drawn(seed, offered[seed % len(offered)])
 
-    largest = (scenario for dtype in offered for scenario in fixed(dtype))
-    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=largest, cause=cause)
+    cases = (scenario for dtype in offered for scenario in fixed(dtype))
+    return bench.search(check, in_turn, bench.settings.effort["half_precision"], fixed=cases, cause=cause)
 
 
 def _all_run(scenarios: Sequence[Scenario], check: FamilyCheck, bench: Bench) -> bool:

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Final
 
 from refgrad.facts import Tally
-from refgrad.generation import Position, differentiated_twice, everywhere, exceptional_positions, numbers_at, shrink
+from refgrad.generation import Position, everywhere, exceptional_positions, numbers_at, shrink
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
-from refgrad.grading.checks.operators.derivatives import after_own_value
+from refgrad.grading.checks.operators.derivatives import after_own_value, has_derivatives
 from refgrad.grading.checks.operators.values import TRIED
 from refgrad.grading.judging.exceptional import examine_equal, examine_exceptional, examine_limits, examine_tails
 from refgrad.grading.judging.verdict import FAILURES, Finding, Outcome, Verdict, merged
@@ -125,15 +125,25 @@ def _applied(scenario: Scenario) -> list[tuple[str, int]]:
 
 
 def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
-    """Judge the results that do not depend on the exceptional number, and those that depend on NaN."""
+    """Judge the results that do not depend on the exceptional number, and those that depend on NaN.
+
+    At second order, operators with edges are left out: their rules may compare, and choose another number than NaN.
+    """
     flushes = bench.reliance.flushes_subnormals
     examine = partial(examine_exceptional, engine=bench.engine, flushes=flushes)
     verdict = PositionSearch(check, bench, examine).run()
     if verdict.failed or not operator_table()[check.operator_name].elementwise:
         return verdict
-    examine = partial(examine_equal, engine=bench.engine)
-    equal = PositionSearch(check, bench, examine, lambda _: [math.nan], relocate=everywhere).run()
-    return equal if equal.failed else replace(verdict, examples=verdict.examples + equal.examples)
+    of_nan = partial(PositionSearch, check, bench, numbers=lambda _: [math.nan])
+    searches = [of_nan(examine=partial(examine_equal, engine=bench.engine), relocate=everywhere)]
+    if not check.operator.edges and has_derivatives(check.operator):
+        searches.append(of_nan(examine=examine, relocate=partial(Position.differentiated_twice, weighted=True)))
+    for search in searches:
+        further = search.run()
+        if further.failed:
+            return further
+        verdict = replace(verdict, examples=verdict.examples + further.examples)
+    return verdict
 
 
 def _at_infinities(check: FamilyCheck, bench: Bench) -> Verdict:
@@ -157,7 +167,8 @@ def _far_out(check: FamilyCheck, bench: Bench) -> Verdict:
     row = check.operator
     if len(row.arguments) > 1 or not any(bending(row, name) for name in row.argument_names):
         return once
-    twice = PositionSearch(check, bench, examine, tried(*FAR_OUT), shows, differentiated_twice).run()
+    again = partial(Position.differentiated_twice, weighted=False)
+    twice = PositionSearch(check, bench, examine, tried(*FAR_OUT), shows, again).run()
     return merged(once, twice) if twice.verdict in shows else once
 
 

@@ -77,7 +77,7 @@ def _fixed_cases(name: str, profile: Profile, bench: Bench) -> Iterator[Scenario
     cases = generation.fixed_cases(name, profile, most)
     others = (
         scenario
-        for make in (generation.memory_scenarios, generation.applied_twice)
+        for make in (generation.memory_scenarios, generation.applied_twice, generation.applied_again)
         for scenario in always(make, name, profile, bench)
     )
     runnable = filter(bench.reliance.runnable, others)
