@@ -119,8 +119,8 @@ class Graded:
     def known(self, cause: Cause) -> list[Known]:
         """Return the upstream reports on a cause, or that none was found."""
         checks = {finding.verdict.id for finding in cause.findings}
-        found = [known for known in self.upstream if known.explains(self.engine["name"], checks)]
-        return [known for known in found if known.link] or found[:1]
+        rows = [known for known in self.upstream if known.explains(self.engine["name"], checks)]
+        return [known for known in rows if known.link] or rows[:1]
 
     def those(self, *outcomes: Outcome) -> list[Verdict]:
         """Return the verdicts with one of the outcomes."""

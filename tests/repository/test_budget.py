@@ -17,14 +17,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, nodes, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4748, "report": 2527, "facts": 762, "checking": 4854, "generation": 3401, "native": 3696,
-    "operators": 2471, "engine": 2337, "oracles": 2219, "scenario": 1315, "cli": 1221, "pytest_plugin": 1003,
+    "grading": 4814, "report": 2530, "facts": 762, "checking": 4854, "generation": 3500, "native": 3702,
+    "operators": 2474, "engine": 2337, "oracles": 2221, "scenario": 1315, "cli": 1221, "pytest_plugin": 1003,
     "lifecycle": 823, "adapters": 372, "interpreter": 335, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
 MODULES = 272
-CHOSEN_NUMBERS = 253
+CHOSEN_NUMBERS = 248
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 
