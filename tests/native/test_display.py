@@ -108,8 +108,8 @@ def test_a_gradient_is_written_as_users_of_the_library_write_it(engine: str, spe
         (
             "mlx",
             (
-                "x = mx.array([1.0, 2.0], dtype=mx.float64)\n"
-                "[gradient_of_x] = mx.vjp(np.exp, [x], [mx.array([2.0, 1.0], dtype=mx.float64)])[1]\n"
+                "x = mx.array([1.0, 2.0], dtype=mx.float32)\n"
+                "[gradient_of_x] = mx.vjp(np.exp, [x], [mx.array([2.0, 1.0], dtype=mx.float32)])[1]\n"
             ),
         ),
     ],

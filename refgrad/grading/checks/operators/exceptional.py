@@ -114,7 +114,8 @@ DECIDED: Final[tuple[Outcome, ...]] = ("passed", "convention", "unsupported")
 """Outcomes of a search without failures, the first that was observed."""
 
 FAR_OUT, FURTHER_OUT = (
-    tuple(sign * number for number in TRIED[name] for sign in (1.0, -1.0)) for name in ("far_out", "further_out")
+    tuple(sign * number for number in numbers for sign in (1.0, -1.0))
+    for numbers in (TRIED["far_out"], TRIED["further_out"])
 )
 """Numbers that are neither ordinary nor exceptional. The square of some that are further out is no longer a number."""
 

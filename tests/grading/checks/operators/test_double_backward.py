@@ -153,7 +153,7 @@ def test_an_error_of_one_part_in_a_million_is_seen_in_behaviours_too() -> None:
 
 
 def test_an_engine_that_differentiates_once_is_not_asked_to_do_it_twice() -> None:
-    found = second_order_verdicts(start(replace(ADAPTER, name="once", grad=None)))
+    found = second_order_verdicts(start(replace(ADAPTER, name="once", grad=None, recorded_backward=None)))
     assert {verdict.verdict for verdict in found.values()} == {"unsupported"}
     assert "double_backward" in found["second_order/exp"].message
 
