@@ -72,7 +72,7 @@ class Entry(Fact):
     ulps: str = "nan"
     qualifier: Literal[
         "", "choice", "nan", "coarser", "limit", "undefined", "cancels", "order", "unwritten", "negligible", "float32",
-        "swallowed", "lost", "unequal",
+        "swallowed", "lost", "unequal", "dual",
     ] = ""  # fmt: skip
     reason: str = ""
     scaled_error: str = "nan"

@@ -250,7 +250,7 @@ class _Display(FunctionalWriter):
     ) -> Iterator[Statement]:
         """Yield the statements of a gradient by its display template."""
         if self.inline:
-            yield from self.inlined(step, targets or dict.fromkeys(leaves[:1], ""))
+            yield from self.inlined(step, targets or dict.fromkeys(leaves, ""))
             return
         template = self.template(step)
         assert template is not None

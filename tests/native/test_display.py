@@ -118,6 +118,14 @@ def test_a_seed_other_than_one_is_pulled_back(engine: str, program: str) -> None
     assert shown(engine, SEEDED, exp="np.exp({x})") == program
 
 
+def test_a_failing_backward_asks_for_the_gradients_of_all_leaves() -> None:
+    text = "x = leaf float64[] {1} requires_grad\ny = leaf float64[] {2} requires_grad\na = multiply x y\nbackward a\n"
+    spelled = displayed(parse(text), find_adapter("tensorflow"), lambda _, __: "{x} * {y}")
+    assert tidied([], program_of(spelled)).endswith(
+        "    tape.watch(x)\n    tape.watch(y)\n    a = x * y\ntape.gradient(a, x)\ntape.gradient(a, y)\n"
+    )
+
+
 def test_a_function_that_reads_what_another_one_varies_stands_within_it() -> None:
     program = shown("autograd", SECOND, exp="np.exp({x})", multiply="{x} * {y}", sin="np.sin({x})")
     assert program == (

@@ -92,7 +92,7 @@ def test_a_seed_that_is_written_to_is_bound_to_a_name_and_printed() -> None:
     assert "wrote to a seed: seed 1 is entry (0, 0): 2.0, and was 1.0" in verdict.message
     program = Script("refgrad", "1", verdict, setup=WRITES).program
     assert "seed_1 = torch.tensor([[1.0], [-2.0]])\n" in program
-    assert "walk_and_write(a, seed_1, True)\n" in program
+    assert "walk_and_write(a, seed_1, False)\n" in program
     assert "got = np.asarray(seed_1)\n" in program
     assert examine(parse(verdict.scenario), engine).outcome == "passed"
 

@@ -196,13 +196,14 @@ def _of_no_number(entry: Entry, expected: Expected) -> Finding:
     undefined = undefined_for(expected)
     if undefined is not None:
         return Finding("inconclusive", replace(entry, qualifier="undefined", reason=undefined))
-    convention = oracles.answered_by_nan(expected.oracle.original, at_kink=entry.lower != entry.upper)
-    if convention:
+    at_kink = entry.lower != entry.upper
+    convention = oracles.answered_by_nan(expected.oracle.original, at_kink=at_kink)
+    if convention and not (at_kink and expected.adapter.subgradients):
         return Finding("convention", replace(entry, qualifier="nan", reason=convention))
     limits = oracles.limits_met(expected.oracle.original)
     if limits:
         return Finding("missing", replace(entry, qualifier="limit", reason=limits[0].reason))
-    return Finding("missing" if entry.lower != entry.upper else "wrong", entry)
+    return Finding("missing" if at_kink else "wrong", entry)
 
 
 def _in_other_order(finding: Finding, array: Array, expected: Expected) -> Finding:

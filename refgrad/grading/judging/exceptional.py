@@ -30,7 +30,7 @@ from refgrad.grading.judging.verdict import Finding, worst
 from refgrad.grading.settings import NUMBERS
 from refgrad.interpreter import NUMPY_FUNCTIONS, Float64, evaluate, keywords
 from refgrad.lifecycle import ExpectedValue, Gradient, lower
-from refgrad.native.adapter import AnyAdapter
+from refgrad.native.adapter import AnyAdapter, FunctionalAdapter
 from refgrad.native.engine import Engine, observe
 from refgrad.native.observation import Array, Observation
 from refgrad.operators import Operator, operator_table
@@ -183,6 +183,16 @@ class Dependence:
             product = math.prod(seeds, start=slope(*operands, out, **self.row.bind(keywords(self._step))))
         product = np.broadcast_to(product if len(seeds) == len(starts) else math.nan, shape)
         return np.where(np.isfinite(product) & ~np.isnan(out), product, math.nan)
+
+    def multiplies_infinity(self, read: Expectation, number: float) -> bool:
+        """Return True if dual numbers multiply the tangent 0 of another operand by a partial that is not finite.
+
+        A dual number adds the products of partials and tangents of all operands, and 0 times infinity is NaN.
+        """
+        if not isinstance(self.adapter, FunctionalAdapter) or not isinstance(read, Gradient):
+            return False
+        others = [replace(read, leaf=name) for name in self._step.arguments if name != read.leaf]
+        return self.adapter.forward_only and any(np.isnan(self._plain_slope(each, number)).any() for each in others)
 
     def _is_same_entry(self, read: Expectation) -> Mask:
         """Return the mask of the derivative with respect to the same index of any operand of the same shape."""
@@ -382,7 +392,11 @@ def _by_limit(dependence: Dependence, number: float, read: Expectation, subject:
     limits = dependence.limits(read, number)
     if seen.array is None or seen.array.shape != limits.shape or "infinity" in dependence.row.exceptional.conventions:
         return Finding("passed")
-    return _compared(subject, seen.array, limits, FLOAT64.underflow)
+    finding = _compared(subject, seen.array, limits, FLOAT64.underflow)
+    fact = finding.fact
+    if isinstance(fact, Entry) and fact.observed == "nan" and dependence.multiplies_infinity(read, number):
+        return Finding("convention", replace(fact, qualifier="dual"))
+    return finding
 
 
 def _equal(_: Dependence, __: float, ___: Expectation, subject: Subject, seen: Observation) -> Finding:

@@ -62,6 +62,8 @@ class Adapter:
     dtype: str = "float64"
     dtypes: tuple[str, ...] = ()
     no_half: frozenset[str] = frozenset()
+    double_only: frozenset[str] = frozenset()
+    subgradients: bool = False
     coarser: Mapping[str, str] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     errors: Mapping[ErrorKind, str] = field(default_factory=dict)
@@ -172,8 +174,8 @@ class Adapter:
     def dtypes_lacking(self, scenario: Scenario) -> list[str]:
         """Return the dtypes of a scenario that the library lacks. Never float64: the adapter's dtype replaces it."""
         used = {leaf.value.dtype for leaf in scenario.leaves}.intersection(FLOATING)
-        half: set[str] = set() if self.no_half.isdisjoint(scenario.operators) else {"float16", "bfloat16"}
-        return sorted(used - ({"float64", *self.dtypes} - half))
+        offered = {"float64"} if self.double_only & scenario.operators else {"float64", *self.dtypes}
+        return sorted(used - (offered - ({"float16", "bfloat16"} if self.no_half & scenario.operators else set())))
 
     @cached_property
     def features(self) -> frozenset[str]:

@@ -37,7 +37,7 @@ CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
     "policy": lambda table: Policy(**table),
     "runner": lambda table: table and OutsideRunner(tuple(table["command"]), table.get("printer", "none")),
     **dict.fromkeys(("alike", "dtypes", "preload", "refusals"), tuple),
-    **dict.fromkeys(("unlike", "lacks", "no_half"), frozenset),
+    **dict.fromkeys(("unlike", "lacks", "no_half", "double_only"), frozenset),
 })
 
 

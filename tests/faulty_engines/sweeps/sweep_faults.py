@@ -197,7 +197,6 @@ SWEEP_FAULTS: tuple[Fault, ...] = (
         frozenset({
             "retain_graph/keeping_is_said_each_time",
             "retain_graph/only_what_was_walked_is_freed",
-            "contracts/seeds_stay_as_they_are",
             "accumulation/five_calls",
             "accumulation/chunks_equal_the_batch",
             "accumulation/losses_in_either_order",

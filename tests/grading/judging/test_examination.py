@@ -179,10 +179,19 @@ def test_a_matrix_that_is_singular_may_be_refused() -> None:
         ("x = leaf float64[2] {0x0p+0 0x1p+0} requires_grad\na = l2_norm x\n", "wrong"),
         ("x = leaf float64[2] {0x1p+0 0x1p+0} requires_grad\na = std x\n", "convention"),
         ("x = leaf float64[] {0x0p+0}\nx2 = leaf float64[] {0x0p+0} requires_grad\na = xlogy x x2\n", "convention"),
+        ("x = leaf float64[] {0x0p+0} requires_grad\na = hypot x x\n", "convention"),
         ("x = leaf float64[] {0x0p+0} requires_grad\na = abs x\n", "missing"),
         ("x = leaf float64[] {0x0p+0} requires_grad\na = sinc x\n", "missing"),
     ],
-    ids=["norm at 0", "norm elsewhere", "std of equal entries", "xlogy at 0 and 0", "abs at 0", "sinc at 0"],
+    ids=[
+        "norm at 0",
+        "norm elsewhere",
+        "std of equal entries",
+        "xlogy at 0 and 0",
+        "hypot at 0",
+        "abs at 0",
+        "sinc at 0",
+    ],
 )
 def test_nan_is_a_convention_only_where_the_row_says_so(program: str, outcome: str) -> None:
     leaf = "x2" if "x2" in program else "x"
@@ -190,6 +199,13 @@ def test_nan_is_a_convention_only_where_the_row_says_so(program: str, outcome: s
     found = examine(parse(f"{program}backward a\nread grad {leaf}\n"), start(adapter))
     assert found.outcome == outcome
     assert ("on purpose" in found.message or "as intended" in found.message) == (outcome == "convention")
+
+
+def test_nan_is_no_convention_where_an_engine_documents_subgradients() -> None:
+    program = parse("x = leaf float64[] {0x0p+0} requires_grad\na = hypot x x\nbackward a\nread grad x\n")
+    setup = f"{ADAPTER.setup}\nimport numpy as np"
+    adapter = replace(ADAPTER, gradient="np.full({leaf}.shape, np.nan)", setup=setup, subgradients=True)
+    assert examine(program, start(adapter)).outcome == "missing"
 
 
 @pytest.mark.parametrize(("digits", "outcome"), [(7, "convention"), (3, "wrong")])

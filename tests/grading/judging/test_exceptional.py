@@ -21,7 +21,8 @@ from refgrad.grading.judging.exceptional import (
     examine_exceptional,
     examine_limits,
 )
-from refgrad.grading.judging.verdict import Finding, Outcome
+from refgrad.grading.judging.verdict import Finding, Outcome, worst
+from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, start
 from refgrad.oracles.certified.certified import Certified
 from tests.native.reference import ADAPTER
@@ -66,6 +67,37 @@ def test_limits_are_looked_at_by_themselves(number: float) -> None:
     assert examine_exceptional(position, number, wrong).outcome == "passed"
     assert examine_limits(position, number, wrong).outcome == "wrong"
     assert examine_limits(position, number, start(ADAPTER)).outcome == "passed"
+
+
+DUAL = """
+import numpy as np
+
+class Dual:
+    def __init__(self, number, tangent):
+        self.number, self.tangent = number, tangent
+
+    def __mul__(self, other):
+        return Dual(self.number * other.number, self.tangent * other.number + self.number * other.tangent)
+
+def vjp(function, primals):
+    output = function(*(Dual(x, np.zeros_like(x)) for x in primals))
+    def gradient(at, seed):
+        duals = [Dual(x, np.full_like(x, float(n == at))) for n, x in enumerate(primals)]
+        return seed * function(*duals).tangent
+    return output.number, lambda seed: [gradient(at, np.asarray(seed)) for at in range(len(primals))]
+"""
+"""Dual numbers for arrays, whose entries must not be mixed."""
+
+
+@pytest.mark.parametrize(("forward_only", "outcome"), [(True, "convention"), (False, "wrong")])
+def test_a_dual_number_may_multiply_a_tangent_of_zero_by_infinity(*, forward_only: bool, outcome: str) -> None:
+    adapter = FunctionalAdapter(
+        name="dual", setup=DUAL, leaf="{array}", vjp="vjp({function}, {primals})", forward_only=forward_only,
+        operators={"multiply": "{x} * {y}"},
+    )  # fmt: skip
+    finding = worst(examine_limits(each, math.inf, Engine(adapter)) for each in exceptional_positions("multiply"))
+    assert finding.outcome == outcome
+    assert "nan" in finding.message or "not a number" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,14 @@ def test_a_library_forgets_after_every_so_many_scenarios() -> None:
     assert len(engine.namespace["forgotten"]) == 2
 
 
+def test_an_operator_may_be_computed_in_float64_only() -> None:
+    adapter = tiny_adapter(dtypes=("float64", "float32"), double_only=frozenset({"erf"}))
+    scenario = parse("x = leaf float32[] {0x1p+0} requires_grad\ny = erf x\nbackward y\n")
+    assert adapter.dtypes_lacking(scenario) == ["float32"]
+    assert adapter.dtypes_lacking(parse(scenario.text.replace("erf", "exp"))) == []
+    assert adapter.dtypes_lacking(parse(scenario.text.replace("float32", "float64"))) == []
+
+
 def test_an_operator_may_lack_dtypes_of_16_bits() -> None:
     adapter = tiny_adapter(dtypes=("float64", "float32", "float16"), no_half=frozenset({"erf"}))
     scenario = parse("x = leaf float16[] {0x1p+0} requires_grad\ny = erf x\nbackward y\n")
