@@ -200,7 +200,6 @@ def test_at_lower_order_the_last_recorded_gradient_is_read_and_nothing_comes_aft
     assert at_lower_order(Scenario(parse(once).steps)) == parse(f"{text}backward y seed float64[1] {{3}}\nread grad x")
 
 
-
 @pytest.mark.parametrize(
     ("entries", "shape", "fitting"),
     [
