@@ -106,7 +106,7 @@ def _apart(plans: Sequence[Plan]) -> list[Plan]:
     for plan in plans:
         names = (f"{plan.adapter.name}-{number}" for number in count(2))
         while plan.report in taken:
-            plan = Plan.of(replace(plan.options, name=next(names)))  # noqa: PLW2901 (until the name is free)
+            plan = Plan.of(replace(plan.options, name=next(names)))  # noqa: PLW2901 (tries names until one is free)
         taken.add(plan.report)
         distinct.append(plan)
     return distinct

@@ -22,7 +22,7 @@ LONGEST: Final = 90
 """Largest number of characters of an expression that is written out."""
 
 MOST_VALUES: Final = 3
-"""Largest number of leaves whose values are printed, and of entries of a leaf of which a single one would do."""
+"""Largest number of leaves whose values are printed, and of entries of an array of which one matters."""
 
 MOST_ENTRIES: Final = 4
 """Largest number of entries of an array that is printed if all entries matter."""

@@ -309,7 +309,7 @@ STATEMENTS: Final[Mapping[str, JsonForm]] = MappingProxyType({
     ),
     "attempt": JsonForm(Attempt, lambda attempt: _lines(attempt.body), lambda rows: Attempt(_body(rows))),
 })
-"""Forms of statements by the name of the only member."""
+"""Form of each kind of statement in JSON: an object whose only member has the name of the kind."""
 
 ARGUMENTS: Final[Mapping[str, JsonForm]] = MappingProxyType({
     "name": JsonForm(Name, lambda variable: variable.name, lambda name: Name(_named(name))),

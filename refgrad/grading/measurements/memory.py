@@ -58,7 +58,7 @@ class Metered:
 
     @property
     def code(self) -> str:
-        """The code with what the meter needs, and with the start of tracing."""
+        """The code, after the imports and functions of the meter; it ends by starting to trace if the meter traces."""
         start = "\n\ntracemalloc.start()\n" if self.meter.is_traced else ""
         return f"{self.meter.imports}\n\n\n{self.meter.text}\n\n{self.text}{start}"
 
