@@ -192,20 +192,21 @@ def _assigned(body: list[ast.stmt], targets: Sequence[ast.expr], taken: set[str]
     value = returned.value if isinstance(returned, ast.Return) else None
     if (value is None) == bool(targets) or len(targets) > 1:
         return None
-    before, renamed, results = (body if value is None else body[:-1]), dict[str, ast.expr](), list[ast.stmt]()
+    before, renamed, others = (body if value is None else body[:-1]), dict[str, ast.expr](), []
     for target, result in _pairs(targets, value):
         if isinstance(target, ast.Name) and isinstance(result, ast.Name) and not isinstance(last, ast.With):
             renamed[result.id] = target
         else:
-            results.append(ast.Assign([target], result))
-    if isinstance(last, ast.With):
-        last.body = results
-        results = [last]
+            others.append((target, result))
     own = {each.id for part in before for each in ast.walk(part) if isinstance(each, ast.Name) and _stores(each)}
     if renamed.keys() - own:
         return None
     renamed |= {name: ast.Name(fresh_name(name, taken), ast.Load()) for name in sorted(own - renamed.keys())}
-    return [Filling(renamed).visit(each) for each in [*before, *results]]
+    filling = Filling(renamed)
+    results: list[ast.stmt] = [ast.Assign([target], filling.visit(result)) for target, result in others]
+    if isinstance(last, ast.With):
+        results = [ast.With([filling.visit(each) for each in last.items], results)]
+    return [*(filling.visit(each) for each in before), *results]
 
 
 def _pairs(targets: Sequence[ast.expr], value: ast.expr | None) -> list[tuple[ast.expr, ast.expr]]:

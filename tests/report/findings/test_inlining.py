@@ -108,6 +108,13 @@ def tidy(text: str) -> str:
             ),
             "a = str(1)\nc = a * 3\nprint(a, c)\n",
         ),
+        (
+            (
+                "def pulled(f, x):\n    pull, y = f, [x]\n    return y, lambda z: [pull(z)]\n\n\n"
+                "a, pull = pulled(str, 1)\nprint(a, pull(2), pull(3))\n"
+            ),
+            "pull_2, a = (str, [1])\npull = lambda z: [pull_2(z)]\nprint(a, pull(2), pull(3))\n",
+        ),
     ],
 )
 def test_a_helper_is_put_in_place_of_its_call(program: str, told: str | None) -> None:
