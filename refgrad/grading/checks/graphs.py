@@ -67,10 +67,18 @@ def _of_the_graph(_: FamilyCheck, scenario: Scenario, __: Finding, bench: Bench)
     return not doubted or not bench.reliance.wrong_in_isolation(scenario, doubted)
 
 
-def _tried(check: FamilyCheck, bench: Bench, make: Make, cause: str = "", fixed: Sequence[Scenario] = ()) -> Verdict:
+def _tried(
+    check: FamilyCheck,
+    bench: Bench,
+    make: Make,
+    cause: str = "",
+    fixed: Sequence[Scenario] = (),
+    examples: int = 0,
+) -> Verdict:
     """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.
 
-    ``cause`` is the id of the check because of which some operators are left out.
+    ``cause`` is the id of the check because of which some operators are left out. As many ``examples`` are drawn as of
+    other graphs if the number is 0.
     """
     reach = Reach()
 
@@ -80,7 +88,7 @@ def _tried(check: FamilyCheck, bench: Bench, make: Make, cause: str = "", fixed:
         return scenario
 
     try:
-        verdict = bench.search(check, counted, bench.settings.effort["graphs"], cause=cause)
+        verdict = bench.search(check, counted, examples or bench.settings.effort["graphs"], cause=cause)
     except generation.GenerationError as error:
         message = f"cannot be judged by the operators that are right: {error}"
         return bench.verdict(check, "inconclusive", Comment(text=message))
@@ -202,7 +210,8 @@ def _in_a_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     dtypes = {"dtype": dtype, "wider": wider}
     several = {"accumulate", "retain_graph"} <= bench.engine.adapter.features
     profile = _profile(bench, _offered(check, bench, dtypes), several=several, **dtypes)
-    return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile))
+    examples = bench.settings.effort["mixed_half"] if wider == "float32" else 0
+    return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile), examples=examples)
 
 
 def _offered(check: FamilyCheck, bench: Bench, dtypes: Mapping[str, Any]) -> set[str]:

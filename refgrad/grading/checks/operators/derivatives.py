@@ -29,7 +29,7 @@ from refgrad.scenario.rewrite import at_lower_order, in_modes, without_tangents
 HELPING: Final = SEEING | {WEIGHT}
 """Operators with which another operator is tried."""
 
-ADDING: Final = frozenset({"reductions", "statistics", "normalisations", "contractions"})
+ADDING: Final = frozenset({"reductions", "statistics", "normalisations"})
 """Families of operators that add entries up, or whose derivatives do."""
 
 FOUNDATIONS: Final = ("sharing/", "values/", "leaves/")
