@@ -70,3 +70,11 @@ def test_what_is_committed_is_of_engines_and_checks_that_there_are() -> None:
     for known in read_upstream(ROOT / "reports"):
         ids = {verdict.id for verdict in read_report(ROOT / "reports" / f"{known.engine}.json").verdicts}
         assert known.checks <= ids
+
+
+@pytest.mark.parametrize("engine", ["torch", "torch-func", "jax", "tensorflow", "paddle"])
+def test_every_grave_finding_of_a_maintained_engine_was_looked_up(engine: str) -> None:
+    looked_up = [known.checks for known in read_upstream(ROOT / "reports") if known.engine == engine]
+    verdicts = read_report(ROOT / "reports" / f"{engine}.json").verdicts
+    grave = {verdict.id for verdict in verdicts if verdict.failed and verdict.level == "MUST"}
+    assert grave - set().union(*looked_up) == set()

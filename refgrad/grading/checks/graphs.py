@@ -67,12 +67,13 @@ def _of_the_graph(_: FamilyCheck, scenario: Scenario, __: Finding, bench: Bench)
     return not doubted or not bench.reliance.wrong_in_isolation(scenario, doubted)
 
 
-def _tried(
+def _tried(  # noqa: PLR0913 (the family chooses each of them)
     check: FamilyCheck,
     bench: Bench,
     make: Make,
     cause: str = "",
     fixed: Sequence[Scenario] = (),
+    *,
     examples: int = 0,
 ) -> Verdict:
     """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.

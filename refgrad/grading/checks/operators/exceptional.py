@@ -76,7 +76,8 @@ class PositionSearch:
         """
         right: dict[Scenario, bool] = {}
         bench, most = self.bench, self.bench.settings.effort["exceptional"]
-        holds_all = "float64" in bench.engine.adapter.dtypes  # the extreme numbers are those of float64
+        adapter = bench.engine.adapter
+        holds_all = adapter.dtype == "float64" in adapter.dtypes  # the extreme numbers are those of float64
         for each in exceptional_positions(self.check.operator_name, bench.profile(seeds=True), most):
             position = self.relocate(replace(each, base=bench.reliance.isolated(each.base)))
             if position.base not in right:

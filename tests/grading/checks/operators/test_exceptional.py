@@ -325,6 +325,11 @@ def test_an_engine_without_second_derivatives_is_judged_by_its_first_ones() -> N
     assert (found.verdict, found.message) == ("passed", "")
 
 
+def test_an_engine_that_is_graded_in_float32_is_asked_for_no_numbers_beyond_it() -> None:
+    found = verdict(bench(only={"exp", "multiply", "sum"}, dtype="float32"), "tails/exp")
+    assert (found.verdict, found.examples) == ("inconclusive", 0)
+
+
 def test_an_operator_that_is_wrong_at_ordinary_numbers_is_not_tried() -> None:
     wrong = Spelled("is wrong", "exceptional/sin", "torch.sin({x}) * 1.5")
     found = verdict(wrong.bench(), "exceptional/sin")
