@@ -96,6 +96,7 @@ def adapter(fault: Fault) -> TapeAdapter:
         name=fault.name,
         setup=f"from tests.faulty_engines.faults import engine_of\nengine = engine_of({fault.name!r})",
         dtypes=("float64", "float32", "float16"),
+        subgradients=True,
         zero_grad="{leaf}.zero_grad()",
         grad="engine.grad({output}, {leaf}, {seed})" if issubclass(fault.engine, RecordingTape) else None,
         jvp="engine.jvp({function}, {primals}, {tangents})" if issubclass(fault.engine, ForwardTape) else None,
