@@ -22,34 +22,6 @@ def narrow_sine(gradient, x):  # the argument is reduced with too few digits of 
     turns = torch.round(x / 6.2831855)
     return gradient / torch.cos(x) * torch.cos(x - turns * 6.2831855)
 
-def with_both_slopes(function, slope):  # of the operand and of the result
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = function(x)
-            ctx.save_for_backward(x, y)
-            return y
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return slope(gradient, *ctx.saved_tensors)
-
-    return Function.apply
-
-def with_slopes(function, slopes):  # written down by hand
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *operands):
-            ctx.save_for_backward(*operands)
-            return function(*operands)
-
-        @staticmethod
-        def backward(ctx, gradient):
-            found = slopes(gradient, *ctx.saved_tensors)
-            return tuple(g.sum_to_size(x.shape) for g, x in zip(found, ctx.saved_tensors))
-
-    return Function.apply
-
 def remainder_of(width):
     return lambda x: at(x) >= x.numel() // width * width if x.numel() > width else at(x) < 0
 
@@ -169,7 +141,7 @@ EQUAL_FAULTS: Final = (
     _equal(
         "sends zeros in the remainder another slope",
         check="edges/abs",
-        spelling="with_both_slopes(torch.abs, lambda g, x, y: "
+        spelling="with_slope_of_both(torch.abs, lambda g, x, y: "
         "g * torch.where((x == 0) & remainder_of(4)(x), 2.0, torch.sign(x)))({x})",
     ),
     _equal(

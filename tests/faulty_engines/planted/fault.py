@@ -139,5 +139,33 @@ def along(x):  # the place of each entry along the last axis
 
 def lost_where(mask):
     return lambda gradient, x: torch.where(mask(x), 0.0, 1.0).to(x.dtype) * gradient
+
+def with_slopes(function, slopes):  # written down by hand
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *operands):
+            ctx.save_for_backward(*operands)
+            return function(*operands)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            found = slopes(gradient, *ctx.saved_tensors)
+            return tuple(g.sum_to_size(x.shape) for g, x in zip(found, ctx.saved_tensors))
+
+    return Function.apply
+
+def with_slope_of_both(function, slope):  # of the operand and the result
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = function(x)
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return slope(gradient, *ctx.saved_tensors)
+
+    return Function.apply
 """
 """How the gradient of an operator of PyTorch is changed, on certain operands only."""

@@ -16,20 +16,6 @@ def in_order(x, offset=None):  # the memory of an array, as if its entries follo
         return x
     return torch.as_strided(x, x.shape, torch.empty(x.shape).stride(), offset)
 
-def with_slope_of_both(function, slope):  # of the operand and the result
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = function(x)
-            ctx.save_for_backward(x, y)
-            return y
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return slope(gradient, *ctx.saved_tensors)
-
-    return Function.apply
-
 def memory(x):
     return x.untyped_storage().data_ptr()
 

@@ -10,20 +10,6 @@ from tests.faulty_engines.planted.fault import CHANGES, in_operator
 SETUP: Final = (
     CHANGES
     + """
-def with_slopes(function, slopes):  # written down by hand
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *operands):
-            ctx.save_for_backward(*operands)
-            return function(*operands)
-
-        @staticmethod
-        def backward(ctx, gradient):
-            found = slopes(gradient, *ctx.saved_tensors)
-            return tuple(g.sum_to_size(x.shape) for g, x in zip(found, ctx.saved_tensors))
-
-    return Function.apply
-
 def flushed(x):
     return torch.where((torch.abs(x) < 2.0 ** -1022) & (x != 0), torch.zeros_like(x), x)
 
