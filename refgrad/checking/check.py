@@ -202,7 +202,7 @@ class GradientCheck:
         return tuple(array if k == output else None for k in range(len(self.outputs)))
 
     def run(self) -> GradientReport | Failing:
-        """Run all checks and return the report, in which a wrong entry is not explained yet."""
+        """Run all checks and return the report. Explanations of wrong entries are added later."""
         unlike = "" if self.reference is None else self.unlike_reference()
         if unlike:
             return self.report("wrong", message=unlike)

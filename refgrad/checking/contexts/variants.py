@@ -25,7 +25,7 @@ from refgrad.oracles.slopes.claim import DifferencesJudge
 from refgrad.scenario.formats import FORMATS
 
 ULPS = 64
-"""Difference, in units in the last place of the largest entry, that is accepted as rounding without judgement."""
+"""Difference that counts as rounding, in units in the last place of the largest entry. Larger ones are judged."""
 
 UNSUPPORTED_TEXT = (
     r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"

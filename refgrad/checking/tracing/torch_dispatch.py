@@ -192,7 +192,7 @@ class AtenTracer(AtenCalls):
         return tuple(map(self.plain, value)) if isinstance(value, tuple | list) else value
 
     def called(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
-        """Run a function that Python calls, and note methods that take a value out of PyTorch.
+        """Run a function called from Python, and record methods that return a value as a Python object.
 
         Methods that print a value run without recording.
         """

@@ -88,7 +88,7 @@ class Position:
         return replace(self, base=smaller, leaf=here[0][0], entry=here[0][1])
 
     def differentiated_twice(self, *, weighted: bool) -> Position:
-        """Return the position in the scenario differentiated twice, with the output ``weighted`` by another leaf."""
+        """Return the position in a scenario of second order; a leaf multiplies the output if ``weighted``."""
         return replace(
             self, base=differentiated_twice(self.base, Choices(0), STANDARD, weighted=weighted, by=self.leaf)
         )

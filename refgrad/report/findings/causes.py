@@ -177,7 +177,7 @@ def _multiplies_infinity(finding: Script) -> bool:
 
 
 def _higher_derivative(steps: Sequence[object]) -> str:
-    """Return the derivative that a program takes, with its operators replaced by f; nothing for other programs.
+    """Return the derivative that a program takes, with f for its operators, or an empty string if it takes none.
 
     Leaves are x1, x2 in the order in which they are differentiated by; an operator's operands are a set.
     """
