@@ -13,7 +13,7 @@ from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import FamilyCheck
 from refgrad.grading.checks.families import all_checks, check_named
 from refgrad.grading.checks.graphs import GRAPHS
-from refgrad.grading.settings import Settings
+from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
@@ -160,7 +160,8 @@ BESIDE_ANOTHER = [each for each in BROKEN if each.family in HELD_BACK]
 
 @pytest.mark.parametrize("broken", sampled(BESIDE_ANOTHER, 2), ids=[broken.check for broken in BESIDE_ANOTHER])
 @pytest.mark.usefixtures("sound")
-def test_a_known_failure_of_an_operator_hides_no_other(broken: Broken) -> None:
+def test_a_known_failure_of_an_operator_hides_no_other(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EFFORTS["smoke"], "past_failures", EFFORTS["standard"]["past_failures"])
     name = broken.check.partition("/")[2]
     right = f"torch.{name}({{x}})"
     both = replace(broken, operators={name: f"partly({{x}}, {broken.operators.get(name, right)})"}).bench()
@@ -168,6 +169,13 @@ def test_a_known_failure_of_an_operator_hides_no_other(broken: Broken) -> None:
     assert verdict(both, f"operators/{name}").failed
     alone = verdict(Broken(broken.check, {name: f"partly({{x}}, {right})"}).bench(), broken.check)
     assert (alone.failed, alone.cause) == (False, f"operators/{name}")
+
+
+def test_smoke_stops_at_a_known_failure_of_an_operator() -> None:
+    name = "tanh"
+    broken = Broken(f"contracts/{name}", {name: f"partly({{x}}, torch.{name}({{x}}))"}).bench()
+    blocked = verdict(broken, f"contracts/{name}")
+    assert (blocked.verdict, blocked.cause) == ("inconclusive", f"operators/{name}")
 
 
 OF_BFLOAT16 = """

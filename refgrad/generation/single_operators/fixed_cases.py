@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from itertools import chain, combinations, islice, product, zip_longest
+from itertools import chain, combinations, islice, product, tee, zip_longest
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -236,9 +236,10 @@ def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenar
         _of_pairs(row),
     ]
     by_shape, *others = (_all_drawn(row, cases, wide) for cases in kinds)
-    bases, stretched = list(islice(by_shape, COUNTS["bases_of_subsets"])), list(_all_drawn(row, _stretching(row), wide))
+    bases = list(islice(by_shape, COUNTS["bases_of_subsets"]))
+    stretched, with_subsets = tee(_all_drawn(row, _stretching(row), wide))
     others.append(_with_other_seeds(bases[:1] if wide.dtype == "float64" else ()))
-    chosen = (subset for scenario in (*bases, *stretched) for subset in subsets(scenario))
+    chosen = (subset for scenario in chain(bases, with_subsets) for subset in subsets(scenario))
     mixed = chain.from_iterable(zip_longest(chosen, chain(bases, by_shape), stretched, *others))
     return tuple(islice(distinct(scenario for scenario in mixed if scenario is not None), most))
 

@@ -188,8 +188,9 @@ def _pushed_forward(check: FamilyCheck, bench: Bench) -> Verdict:
     """Push tangents through graphs of operators that are right in forward mode, and through neighbours."""
     right = _right(bench, is_sound_forward)
     profile = _profile(bench, right, several=False)
+    most = min(TRIED["pushed_neighbours"], bench.settings.effort["neighbours"])
     roles = {role: name for role, names in ROLES.items() for name in reversed(names) if name in right}
-    joined = (*generation.structured_graphs(roles), *islice(generation.neighbours(profile), TRIED["pushed_neighbours"]))
+    joined = (*generation.structured_graphs(roles), *islice(generation.neighbours(profile), most))
     pushed = (generation.pushed_forward(each, generation.Choices(number)) for number, each in enumerate(joined))
     fixed = tuple(filter(bench.reliance.runnable, map(bench.reliance.seeded, pushed)))
     forward = partial(generation.forward_graph_scenario, profile=profile)

@@ -113,13 +113,16 @@ def _by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: 
 def after_own_value(name: str, judge: Callable[[FamilyCheck, Bench], Verdict], *needs: Need, **fields: Any) -> Family:
     """Return a family that does not repeat failures of the operator's value and gradient."""
     functions = {"reports": is_new, "met": _with_helpers, "explains": _by_inaccuracy, **fields}
-    return Family(name, partial(_past_own_value, judge=judge), (_ending, *needs), **functions)
+    return Family(name, partial(_past_own_value, judge=judge), (_decisive, *needs), **functions)
 
 
-def _ending(check: FamilyCheck, bench: Bench) -> str:
-    """Return the id of the check of the operator's value and gradient if these end processes, or an empty string."""
-    verdict = verdict_on(bench, check.operator_name)
-    return verdict.id if verdict.verdict in ENDINGS and is_broken(verdict) else ""
+def _decisive(check: FamilyCheck, bench: Bench) -> str:
+    """Return the id of the check of the operator's value and gradient if no others follow its failure, or else "".
+
+    None follow it where processes end, and in the smoke profile.
+    """
+    ends = verdict_on(bench, check.operator_name).verdict in ENDINGS
+    return _own_value(check, bench) if ends or not bench.settings.effort["past_failures"] else ""
 
 
 def _past_own_value(check: FamilyCheck, bench: Bench, judge: Callable[[FamilyCheck, Bench], Verdict]) -> Verdict:

@@ -138,7 +138,8 @@ def _at_every_number(check: FamilyCheck, bench: Bench) -> Verdict:
         return verdict
     of_nan = partial(PositionSearch, check, bench, numbers=lambda _: [math.nan])
     searches = [of_nan(examine=partial(examine_equal, engine=bench.engine), relocate=everywhere)]
-    if not check.operator.edges and has_derivatives(check.operator):
+    twice = bench.settings.effort["nan_at_second_order"] and not check.operator.edges
+    if twice and has_derivatives(check.operator):
         searches.append(of_nan(examine=examine, relocate=partial(Position.differentiated_twice, weighted=True)))
     for search in searches:
         further = search.run()
