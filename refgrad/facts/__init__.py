@@ -19,6 +19,7 @@ from refgrad.facts.behaviour import (
     Flag,
     Lacks,
     Measured,
+    NotedNumber,
     Parents,
     Silence,
     Tally,
@@ -31,15 +32,15 @@ from refgrad.scenario import Scenario
 
 __all__ = [
     "KINDS", "Absent", "Blocked", "Calls", "Comment", "Died", "Dtype", "Entry", "Error", "Evidence", "Explanation",
-    "Fact", "Flag", "Inconsistent", "Lacks", "Masked", "Measured", "Numbers", "Parents", "Shape", "Silence", "Subject",
-    "Tally", "UnexpectedGradient", "Written",
+    "Fact", "Flag", "Inconsistent", "Lacks", "Masked", "Measured", "NotedNumber", "Numbers", "Parents", "Shape",
+    "Silence", "Subject", "Tally", "UnexpectedGradient", "Written",
 ]  # fmt: skip
 
 KINDS: Final[Mapping[str, type[Fact]]] = MappingProxyType({
     "entry": Entry, "shape": Shape, "dtype": Dtype, "masked": Masked, "absent": Absent, "error": Error,
     "silence": Silence, "flag": Flag, "calls": Calls, "unsent": UnexpectedGradient, "written": Written,
     "uncoupled": Inconsistent, "died": Died, "lacks": Lacks, "blocked": Blocked, "tally": Tally,
-    "parents": Parents, "measured": Measured, "remark": Comment,
+    "parents": Parents, "measured": Measured, "noted": NotedNumber, "remark": Comment,
 })  # fmt: skip
 """Classes of facts by their kind in reports."""
 

@@ -238,6 +238,29 @@ class Measured(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotedNumber(Fact):
+    """A wrong number that an exercise noted under a label.
+
+    The number is None if a gradient is missing. ``wrong`` of the ``runs`` show a wrong number; there are no runs if
+    nothing was noted. ``numbers`` has the expected number of each label of the exercise.
+    """
+
+    label: str
+    seen: str | None
+    expected: str
+    wrong: int
+    runs: int
+    numbers: tuple[tuple[str, str], ...]
+
+    def message(self) -> str:
+        if not self.runs:
+            return f"{self.label} was never noted"
+        often = "" if self.runs == 1 else f", in {self.wrong} of {self.runs} runs"
+        what = "missing" if self.seen is None else f"{self.seen}, but it should be {self.expected}"
+        return f"{self.label} is {what}{often}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comment(Fact):
     """A fact of no other kind, in English: about an adapter, for example, or why nothing can be judged."""
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
-from refgrad.facts import KINDS, Comment, Entry, Evidence, Fact, Numbers, Subject
+from refgrad.facts import KINDS, Comment, Entry, Evidence, Fact, NotedNumber, Numbers, Subject
 from refgrad.native.observation import Raised
 from refgrad.specification import specs_directory
 
@@ -26,12 +26,21 @@ SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "gradients": st.lists(ARRAYS, min_size=1, max_size=2).map(tuple),
     "direction": st.lists(ARRAYS, min_size=1, max_size=2).map(tuple),
 }
-FACTS = st.one_of(
-    *(
-        st.builds(each, **{f.name: SPECIAL[f.name] for f in fields(each) if f.name in SPECIAL})  # type: ignore[arg-type]
-        for each in KINDS.values()
-    )
-)
+OF_A_KIND: dict[type[Fact], dict[str, st.SearchStrategy[Any]]] = {
+    NotedNumber: {
+        "seen": st.none() | NUMBERS,
+        "expected": NUMBERS,
+        "numbers": st.lists(st.tuples(st.text(), NUMBERS), max_size=2).map(tuple),
+    },
+}
+
+
+def facts(kind: type[Fact]) -> st.SearchStrategy[Fact]:
+    special = SPECIAL | OF_A_KIND.get(kind, {})
+    return st.builds(kind, **{f.name: special[f.name] for f in fields(kind) if f.name in special})  # type: ignore[arg-type]
+
+
+FACTS = st.one_of(*map(facts, KINDS.values()))
 
 
 @given(FACTS, st.integers(0, 9), st.integers(1, 4))
@@ -59,6 +68,23 @@ def test_every_kind_has_a_class_and_a_name_in_the_schema() -> None:
 def test_what_is_not_repeatable_is_said_with_how_often_it_was_seen() -> None:
     assert Evidence(Comment(text="odd"), 0, 2, 5).message() == "odd (not repeatable: seen in 2 of 5 runs)"
     assert Evidence(Comment(text="odd"), 0, 5, 5).message() == "odd"
+
+
+@pytest.mark.parametrize(
+    ("seen", "wrong", "runs", "message"),
+    [
+        ("2.0", 1, 1, "the slope is 2.0, but it should be 7.0"),
+        ("nan", 3, 500, "the slope is nan, but it should be 7.0, in 3 of 500 runs"),
+        ("2.0", 500, 500, "the slope is 2.0, but it should be 7.0, in 500 of 500 runs"),
+        (None, 1, 1, "the slope is missing"),
+        (None, 3, 500, "the slope is missing, in 3 of 500 runs"),
+        (None, 0, 0, "the slope was never noted"),
+    ],
+)
+def test_a_wrong_number_of_an_exercise_is_described(seen: str | None, wrong: int, runs: int, message: str) -> None:
+    numbers = (("the slope", "7.0"), ("the value", "0.0"))
+    fact = NotedNumber(label="the slope", seen=seen, expected="7.0", wrong=wrong, runs=runs, numbers=numbers)
+    assert fact.message() == message
 
 
 @pytest.mark.parametrize("row", [{}, {"fact": {"kind": "other"}}, {"fact": {"kind": "remark"}}, {"fact": 3}])

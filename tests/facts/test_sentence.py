@@ -17,6 +17,7 @@ from refgrad.facts import (
     Flag,
     Inconsistent,
     Measured,
+    NotedNumber,
     Numbers,
     Parents,
     Shape,
@@ -144,6 +145,10 @@ def worded(fact: Fact, step: int = 4, scenario: str = SCENARIO.text) -> str:
             "The node of `a` leads to [x, x]; that of toy 1.0 leads to [x, something else].",
         ),
         (worded(Measured(quantity="time"), 0), "toy 1.0: time grows faster than the size."),
+        (
+            worded(NotedNumber(label="a {slope}", seen="2.0", expected="7.0", wrong=1, runs=1, numbers=()), 0),
+            "toy 1.0: a {slope} is 2.0, but it should be 7.0.",
+        ),
     ],
 )  # fmt: skip
 def test_a_fact_is_one_sentence(text: str, expected: str) -> None:

@@ -19,6 +19,7 @@ from refgrad.facts import (
     Fact,
     Inconsistent,
     Measured,
+    NotedNumber,
     Numbers,
     Parents,
     Shape,
@@ -96,6 +97,17 @@ def walks(parents: str) -> Program:
     return (Code("x, a = 1, 2\n"), Traversal(parents, {"x": "x", "a": "a"}))
 
 
+def noted(seen: str | None, expected: str, runs: int = 1) -> NotedNumber:
+    return NotedNumber(
+        label="a", seen=seen, expected=expected, wrong=runs, runs=runs, numbers=(("a", expected), ("b", "1.0"))
+    )
+
+
+def notes(*rows: str) -> str:
+    listed = ", ".join(rows)
+    return f"def attempt():\n    return [{listed}]\n\n\nfor label, counts in attempt():\n    print(label, counts)\n"
+
+
 def leads(node: str, *parents: str) -> Parents:
     return Parents(node=node, seen=parents, expected=("x",))
 
@@ -162,6 +174,15 @@ def leads(node: str, *parents: str) -> Parents:
         (Measured(quantity="time"), SLOW.replace("POWER", "2"), "confirmed"),
         (Measured(quantity="time"), SLOW.replace("POWER", "1"), "not confirmed"),
         (Measured(quantity="time"), "print('fast')\n", "not confirmed"),
+        (noted("2.0", "0.0"), notes("('b', [(1.0, 1)])", "('a', [(0.0, 1), (2.0, 1)])"), "confirmed"),
+        (noted("2.0", "0.0"), notes("('b', [(1.0, 1)])", "('a', [(0.0, 1), (None, 1)])"), "not confirmed"),
+        (noted("2.0", "0.0"), "print('a', [(2.0, 1)])\n", "not confirmed"),
+        (noted(None, "1.0"), notes("('a', [(None, 1)])"), "confirmed"),
+        (noted(None, "1.0"), notes("('a', [(1.0, 1)])"), "not confirmed"),
+        (noted(None, "0.0"), notes("('a', [(0.0, 1), (None, 1)])"), "confirmed"),
+        (noted(None, "0.0"), notes("('a', [(0.0, 1)])"), "not confirmed"),
+        (noted(None, "1.0", 0), notes("('b', [(1.0, 1)])"), "confirmed"),
+        (noted(None, "0.0", 0), notes("('a', [(None, 1)])"), "not confirmed"),
         (DEEP, "raise RecursionError\n", "confirmed"),
         (DEEP, "raise MemoryError\n", "not confirmed"),
         (RAISED, "import os\nos.abort()\n", "not confirmed"),

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Final
 
-from refgrad.facts import Error
-from refgrad.grading.judging.verdict import OUTCOMES, Outcome
+from refgrad.facts import Error, NotedNumber
+from refgrad.grading.judging.verdict import Outcome
 from refgrad.grading.measurements.programs import PROGRAMS, MeasuredProgram, Reading
 from refgrad.grading.settings import Settings
 from refgrad.native.library import Library, RaisedError, function
@@ -41,11 +40,28 @@ class Exercise(MeasuredProgram):
         except EndingError as error:
             return Reading(error.ending.outcome, f"{self.what}: {error.ending.detail}", program)
         noted = {label: [tuple(each) for each in counts] for label, counts in seen.data}
-        faults = list(chain.from_iterable(_of_label(*row, noted.get(row[0], [])) for row in self.expected.items()))
+        faults = [fault for label in self.expected for fault in self._of_label(label, noted.get(label, []))]
         if not faults:
             return Reading("passed", f"{self.what}: all numbers are right")
-        outcome, message = min(faults, key=lambda fault: OUTCOMES.index(fault[0]))
-        return Reading(outcome, f"{self.what}: {message}", program, operators=self.operators)
+        worst = min(faults, key=lambda fault: fault.seen is None)  # a wrong number is worse than a missing one
+        outcome: Outcome = "missing" if worst.seen is None else "wrong"
+        return Reading(outcome, f"{self.what}: {worst.message()}", program, fact=worst, operators=self.operators)
+
+    def _of_label(self, label: str, counts: Sequence[tuple[float | None, int]]) -> Iterator[NotedNumber]:
+        """Yield the fact that a number of a label is wrong or missing, or that none was noted, if it is so."""
+        right = {None, 0.0} if self.expected[label] is False else {self.expected[label]}
+        wrong = [(number, count) for number, count in counts if number not in right]
+        if wrong or not counts:
+            seen, _ = wrong[0] if wrong else (None, 0)
+            numbers = {each: repr(number or 0.0) for each, number in self.expected.items()}
+            yield NotedNumber(
+                label=label,
+                seen=None if seen is None else repr(seen),
+                expected=numbers[label],
+                wrong=sum(count for _, count in wrong),
+                runs=sum(count for _, count in counts),
+                numbers=tuple(numbers.items()),
+            )
 
     def script(self, library: Library, _: Mapping[str, Any]) -> str:
         """Return the program that prints the noted numbers."""
@@ -60,18 +76,3 @@ class Exercise(MeasuredProgram):
 
 EXERCISES: Final = Exercise.rows("exercises")
 """Exercises by the name that rows of behaviours use."""
-
-
-def _of_label(label: str, expected: Any, counts: Sequence[tuple[float | None, int]]) -> Iterator[tuple[Outcome, str]]:
-    """Yield the failures of a label, as outcome and message."""
-    right = {None, 0.0} if expected is False else {expected}
-    runs = sum(count for _, count in counts)
-    wrong = [(number, count) for number, count in counts if number not in right]
-    if not counts:
-        yield "missing", f"{label} was never noted"
-    for number, _ in wrong[:1]:
-        often = "" if runs == 1 else f", in {sum(count for _, count in wrong)} of {runs} runs"
-        if number is None:
-            yield "missing", f"{label} is missing{often}"
-        else:
-            yield "wrong", f"{label} is {number!r}, but it should be {expected or 0.0!r}{often}"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
-from refgrad.facts import Died, Error, Measured, Silence
+from refgrad.facts import Died, Error, Measured, NotedNumber, Silence
 from refgrad.facts.assertion import ProgramEnd
 from refgrad.facts.behaviour import reasons
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.grading.measurements.exercises import EXERCISES
 from refgrad.grading.measurements.growth import GROWTH
 from refgrad.grading.measurements.memory import RESIDENT, SIZES, TRACED
 from refgrad.native.languages.language import Template
@@ -130,17 +130,12 @@ def _silent(last: ast.stmt, fact: Silence) -> Piece:
 def _measuring(verdict: Verdict) -> tuple[list[Piece], bool]:
     """Return the code of a measurement with an assertion at its end."""
     code = "\n".join(each.text for each in verdict.reproduction if isinstance(each, Code))
-    fact = verdict.fact
-    try:
-        if isinstance(fact, Measured):
-            return pieces(measured(fact, code.splitlines())), True
-        text = noted(code.splitlines()) if verdict.evidence is None else None
-    except LookupError:
-        text = None
-    program = pieces(code if text is None else text)
+    if isinstance(verdict.fact, Measured | NotedNumber):
+        with suppress(LookupError):
+            return pieces(measured(verdict.fact, code.splitlines())), True
     if _ends(verdict):
-        return [_unprinted(piece) for piece in program], True
-    return program, text is not None
+        return [_unprinted(piece) for piece in pieces(code)], True
+    return pieces(code), False
 
 
 def _unprinted(piece: Piece) -> Piece:
@@ -193,8 +188,10 @@ def _read(show: Show, way: str, *, known: bool) -> ast.expr:
     return bare(expression) if known and way != "unmasked" else unmasked(expression)
 
 
-def measured(fact: Measured, code: Sequence[str]) -> str:
-    """Return a program that asserts how its time or memory grows, or what is released. Raises LookupError."""
+def measured(fact: Measured | NotedNumber, code: Sequence[str]) -> str:
+    """Return a program that asserts how its time or memory grows, what is released or noted. Raises LookupError."""
+    if isinstance(fact, NotedNumber):
+        return _noted(fact, code)
     if fact.quantity == "time":
         return _linear(code)
     number = max((number for number, line in enumerate(code) if line.startswith("print(")), default=0)
@@ -222,12 +219,14 @@ def _linear(code: Sequence[str]) -> str:
     return "\n".join([*head[:loop], "seconds = {}", *head[loop:], end])
 
 
-def noted(lines: Sequence[str]) -> str | None:
-    """Return a program that asserts the expected numbers of an exercise."""
-    loop = "for label, counts in attempt():"
-    text = "\n".join(lines)
-    labels = [each.expected for each in EXERCISES.values() if all(repr(label) in text for label in each.expected)]
-    if loop not in lines or not labels:
-        return None
-    expected = {label: number or 0.0 for label, number in max(labels, key=len).items()}
-    return "\n".join([*lines[: lines.index(loop)], ENDS["numbers"].format(due=expected)])
+def _noted(fact: NotedNumber, code: Sequence[str]) -> str:
+    """Return a program that asserts the expected numbers of an exercise.
+
+    The assertion takes a missing gradient as zero. One that is missing where zero is expected, and a label under which
+    nothing was noted, have an assertion of their own.
+    """
+    expected = {label: float(number) for label, number in fact.numbers}
+    end = "missing" if fact.seen is None and not (fact.runs and float(fact.expected)) else "numbers"
+    test = "None not in got" if fact.runs else "got"
+    text = ENDS[end].format(expected=expected, label=fact.label, test=test, message=fact.message())
+    return "\n".join([*code[: code.index("for label, counts in attempt():")], text])

@@ -13,8 +13,9 @@ from refgrad.engine import autograd
 from refgrad.engine.graph import node, sweep, tensor
 from refgrad.engine.graph.sweep import RECORDING
 from refgrad.engine.graph.tensor import Tensor
+from refgrad.facts import Error, NotedNumber
 from refgrad.grading.measurements import METHODS, Measurement, Reading, script
-from refgrad.grading.measurements.exercises import EXERCISES
+from refgrad.grading.measurements.exercises import EXERCISES, Exercise
 from refgrad.grading.settings import Settings
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
@@ -248,8 +249,9 @@ def test_engines_do_every_exercise_that_they_have_all_for(name: str, case: str) 
 @pytest.mark.parametrize("case", BROKEN)
 def test_each_exercise_is_failed_by_an_engine_that_does_it_wrong(case: str) -> None:
     result = measured(case, *BROKEN[case])
+    assert isinstance(result.fact, Error if result.outcome == "unexpected-error" else NotedNumber)
     assert result.outcome in {"wrong", "missing", "unexpected-error"}
-    assert result.message.startswith(EXERCISES[case].what)
+    assert result.message == f"{EXERCISES[case].what}: {result.fact.message()}"
     assert result.program
 
 
@@ -291,6 +293,31 @@ def test_a_number_that_is_wrong_at_random_is_reported_with_its_frequency() -> No
     result = measured("again", *BROKEN["again"])
     assert result.outcome == "wrong"
     assert result.message.endswith("in 9 of 900 runs")
+    assert result.fact == NotedNumber(
+        label="the value, less x * x + x",
+        seen="-4.5",
+        expected="0.0",
+        wrong=9,
+        runs=900,
+        numbers=(("the value, less x * x + x", "0.0"), ("the gradient, less 2 * x + 1", "0.0")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "outcome", "message"),
+    [
+        ("note('a', 1.0)\nnote('b', None)", "passed", "all numbers are right"),
+        ("note('a', 1.0)\nnote('b', -0.0)", "passed", "all numbers are right"),
+        ("note('a', None)\nnote('b', 2.0)", "wrong", "b is 2.0, but it should be 0.0"),
+        ("note('a', None)\nnote('a', 1.0)", "missing", "a is missing, in 1 of 2 runs"),
+        ("note('a', np.nan)\nnote('b', 2.0)", "wrong", "a is nan, but it should be 1.0"),
+        ("note('a', 1.0)", "missing", "b was never noted"),
+    ],
+)
+def test_the_first_of_the_worst_numbers_is_reported(lines: str, outcome: str, message: str) -> None:
+    exercise = Exercise(tape=lines, expected={"a": 1.0, "b": False}, what="what")
+    result = exercise.measured(Library(Engine(ADAPTER)), {}, Settings("smoke"))
+    assert (result.outcome, result.message) == (outcome, f"what: {message}")
 
 
 LEGAL: Final[dict[str, tuple[str, str, dict[str, Any]]]] = {

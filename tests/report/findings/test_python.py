@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import ast
+from contextvars import copy_context
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from refgrad.facts import Measured
-from refgrad.native.statements import Call, Show
-from refgrad.report.findings.python import _read, bare, measured
+from refgrad.facts import Evidence, Fact, Measured, NotedNumber
+from refgrad.grading.measurements import Measurement, script
+from refgrad.grading.measurements.exercises import Exercise
+from refgrad.grading.settings import Settings
+from refgrad.native.engine import start
+from refgrad.native.library import Library
+from refgrad.native.statements import Call, Code, Show
+from refgrad.report.findings.python import _read, bare, measured, python_program
+from tests.grading.measurements.test_exercises import BROKEN
+from tests.grading.measurements.test_exercises import measured as measured_exercise
+from tests.native.reference import ADAPTER
+from tests.report.example import VERDICTS
 
 GRADIENT = "None if a.grad is None else as_numpy(a.grad)"
 
@@ -81,6 +94,84 @@ def test_what_is_read_of_a_tensor_depends_on_what_is_known_of_the_library(way: s
 )
 def test_a_measurement_ends_with_an_assertion(quantity: Any, code: list[str], program: str) -> None:
     assert measured(Measured(quantity=quantity), code) == program
+
+
+LOOP = ["def attempt(): ...", "for label, counts in attempt():", "    print(label, counts)"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected", "runs", "end"),
+    [
+        (
+            "2.0",
+            "0.0",
+            1,
+            (
+                "due = {'a': 0.0, 'b': 1.0}\nfor label, counts in attempt():\n    for got, _ in counts:\n"
+                '        assert (got or 0.0) == due[label], f"{label} is {got}, but it should be {due[label]}"\n'
+            ),
+        ),
+        (
+            None,
+            "0.0",
+            1,
+            ("got = [number for number, _ in dict(attempt()).get('a', [])]\nassert None not in got, 'a is missing'\n"),
+        ),
+        (
+            None,
+            "1.0",
+            0,
+            "got = [number for number, _ in dict(attempt()).get('a', [])]\nassert got, 'a was never noted'\n",
+        ),
+    ],
+)
+def test_an_exercise_ends_with_an_assertion(seen: str | None, expected: str, runs: int, end: str) -> None:
+    numbers = (("a", expected), ("b", "1.0"))
+    fact = NotedNumber(label="a", seen=seen, expected=expected, wrong=runs, runs=runs, numbers=numbers)
+    assert measured(fact, LOOP) == f"{LOOP[0]}\n{end}"
+
+
+def run(fact: Fact | None, code: str) -> None:
+    """Run the printed program of an exercise with this code, which may leave the mode of recording as it must not."""
+    assert fact is not None
+    verdict = replace(VERDICTS[4], evidence=Evidence(fact), reproduction=(Code(code),), scenario="")
+    printed = python_program(verdict, "", known=False)
+    assert printed.fails
+    copy_context().run(exec, printed.text, {})
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_the_program_of_an_exercise_fails_on_the_faulty_engine_and_on_no_other(case: str) -> None:
+    result = copy_context().run(measured_exercise, case, *BROKEN[case])
+    if not isinstance(result.fact, NotedNumber):
+        assert result.outcome == "unexpected-error"
+        return
+    with pytest.raises(AssertionError, match=r" is \S+, but it should be \S+$"):
+        run(result.fact, str(result.program))
+    run(result.fact, script(start(ADAPTER), Measurement("exercises", {"cases": [case]})))
+
+
+RIGHT = st.sampled_from([False, 0.0, 1.0])
+SEEN = st.lists(st.sampled_from([None, 0.0, 1.0, 2.0]), max_size=3)
+ABSENT = st.sampled_from([None, 0.0])
+
+
+@given(st.fixed_dictionaries({"a": RIGHT, "b": RIGHT}), st.fixed_dictionaries({"a": SEEN, "b": SEEN}), ABSENT)
+def test_the_program_of_an_exercise_fails_whenever_a_number_is_wrong(
+    expected: dict[str, float | bool], seen: dict[str, list[float | None]], absent: float | None
+) -> None:
+    def of(numbers: dict[str, list[Any]]) -> Exercise:
+        notes = [f"note({label!r}, {number})" for label, each in numbers.items() for number in each]
+        return Exercise(tape="\n".join(notes), expected=expected)
+
+    library = Library(start(ADAPTER))
+    result = of(seen).measured(library, {}, Settings("smoke"))
+    assume(result.outcome != "passed")
+    right = {label: [absent if number is False else number] for label, number in expected.items()}
+    assert of(right).measured(library, {}, Settings("smoke")).outcome == "passed"
+    run(result.fact, of(right).script(library, {}))
+    with pytest.raises(AssertionError):
+        run(result.fact, str(result.program))
 
 
 @pytest.mark.parametrize("line", ["x = 1", "print(1); x"])
