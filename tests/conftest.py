@@ -14,7 +14,7 @@ from hypothesis import Phase, settings
 # Nothing is failed for its time: how fast a machine is says nothing of what is right. The examples are others in each
 # run, so that many short runs see as much as a long one; `--hypothesis-profile=thorough` is the long one, and explains
 # what fails, for which hypothesis traces every line.
-settings.register_profile("loop", deadline=None, max_examples=20, phases=set(Phase) - {Phase.explain})
+settings.register_profile("loop", deadline=None, max_examples=15, phases=set(Phase) - {Phase.explain})
 settings.register_profile("thorough", deadline=None, max_examples=400)
 settings.load_profile("loop")
 

@@ -164,7 +164,7 @@ def readable(size: int) -> str:
 
 
 def _entries(tensor: Tensor) -> tuple[DrawnNode, ...]:
-    """Return the graph that backward from ``tensor`` would traverse; without a graph, a single entry."""
+    """Return the nodes that backward from ``tensor`` would visit, or one for the tensor itself if it has no graph."""
     if tensor.node is None:
         return (DrawnNode("tensor", _form(tensor.dtype, tensor.shape), "constant", (), {}, ("requires_grad=False",)),)
     order = reachable([tensor.node])

@@ -75,9 +75,9 @@ def run_again(scenario: Scenario, finding: Finding, bench: Bench, fails: Callabl
 
 @dataclass(slots=True)
 class CheckSearch:
-    """A search among scenarios of one check, with the outcomes so far.
+    """A search for scenarios that fail one check, with the outcomes of those tried so far.
 
-    ``cause`` is the id of the check because of which the scenarios leave something out.
+    ``cause`` is the id of another check whose failure the scenarios avoid, or an empty string.
     """
 
     bench: Bench

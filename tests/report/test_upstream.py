@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from refgrad.report.document import ReportError, read_report
+from refgrad.report.document import ReportError
 from refgrad.report.pages import UPSTREAM_FILE, Graded, read_upstream
+from tests.report.committed import committed_report
 from tests.report.example import example_report, verdict
 from tests.repository.sources import ROOT
 
@@ -68,13 +69,12 @@ def test_what_is_malformed_is_named(tmp_path: Path, text: str, told: str) -> Non
 
 def test_what_is_committed_is_of_engines_and_checks_that_there_are() -> None:
     for known in read_upstream(ROOT / "reports"):
-        ids = {verdict.id for verdict in read_report(ROOT / "reports" / f"{known.engine}.json").verdicts}
+        ids = {verdict.id for verdict in committed_report(known.engine).verdicts}
         assert known.checks <= ids
 
 
 @pytest.mark.parametrize("engine", ["torch", "torch-func", "jax", "tensorflow", "paddle"])
 def test_every_grave_finding_of_a_maintained_engine_was_looked_up(engine: str) -> None:
     looked_up = [known.checks for known in read_upstream(ROOT / "reports") if known.engine == engine]
-    verdicts = read_report(ROOT / "reports" / f"{engine}.json").verdicts
-    grave = {verdict.id for verdict in verdicts if verdict.failed and verdict.level == "MUST"}
+    grave = {verdict.id for verdict in committed_report(engine).verdicts if verdict.failed and verdict.level == "MUST"}
     assert grave - set().union(*looked_up) == set()

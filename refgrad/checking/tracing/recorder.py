@@ -232,7 +232,7 @@ class Translator:
         return self.call(name, arguments, named)
 
     def call(self, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """Record a call with parameters by the names of the table, as ``translate`` does."""
+        """Do what ``translate`` does, given keywords by the names of refgrad's table in place of the library's."""
         if name not in self.call_names.rows:
             raise Untraceable(f"it calls {name}, which the operator table does not have")
         target, parameters = self.call_names.rows[name]
