@@ -24,7 +24,7 @@ from refgrad.operators import Operator, operator_table
 from refgrad.operators.differentiation import bending
 from refgrad.operators.operator import Shape
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step
-from refgrad.scenario.rewrite import in_modes, mapped, needed
+from refgrad.scenario.rewrite import fresh_name, in_modes, mapped, needed
 
 ANOTHER: Final = 2**70
 """Offset added to a seed to draw other scenarios, or to make choices that are independent of those of the scenario."""
@@ -196,7 +196,7 @@ def differentiated_twice(  # noqa: PLR0913 (each of them is the caller's to say,
     output, leaves = continuation.output, continuation.leaves
     leaf = by or choices.choice(leaves)
     if weighted:
-        output = continuation.add_weighted("weighted", output, "w")
+        output = continuation.add_weighted(fresh_name("weighted", set(continuation.shapes)), output, "w")
         leaves = [*leaves, "w"]
     start = gradient = continuation.add_gradient("h", output, leaf, continuation.backward.seed)
     if choices.boolean(penalty):

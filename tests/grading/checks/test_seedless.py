@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from refgrad.generation import random_scenario
+from refgrad.generation import exceptional_positions, random_scenario
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import check_named
 from refgrad.grading.checks.isolation import without_seeds
@@ -103,3 +105,11 @@ def test_numbers_that_an_exercise_gets_from_a_wrong_product_are_not_judged() -> 
     bench = Bench(start(SEEDLESS), Settings("smoke", 0))
     verdict = bench.grade(check_named("repetition/later_graphs_are_as_right_as_the_first"))
     assert (verdict.verdict, verdict.cause) == ("inconclusive", "operators/multiply")
+
+
+def test_an_output_that_is_weighted_for_the_lack_of_seeds_can_be_weighted_again() -> None:
+    for position in exceptional_positions("tanh"):
+        weighted = replace(position, base=without_seeds(position.base))
+        twice = weighted.differentiated_twice(weighted=True)
+        assert len(twice.base.gradients) == 1
+        assert sum(name.startswith("weighted") for name in twice.base.definitions) == 2
