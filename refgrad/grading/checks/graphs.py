@@ -15,7 +15,13 @@ from refgrad.generation.search import batches
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Family, FamilyCheck
 from refgrad.grading.checks.isolation import KEPT_DTYPES, ROLES, TRIED_IN_DTYPE, is_about_dtype, isolated_applications
-from refgrad.grading.checks.operators.derivatives import is_about_tangents, is_sound_forward, is_sound_twice, sound
+from refgrad.grading.checks.operators.derivatives import (
+    by_inaccuracy,
+    is_about_tangents,
+    is_sound_forward,
+    is_sound_twice,
+    sound,
+)
 from refgrad.grading.checks.operators.values import verdict_on
 from refgrad.grading.judging.examination import examine, refuses
 from refgrad.grading.judging.verdict import Finding, Verdict, merged
@@ -268,7 +274,7 @@ def _lifecycles(check: FamilyCheck, bench: Bench) -> Verdict:
     return bench.search(check, lambda seed: generation.lifecycle_scenario(seed, profile), examples)
 
 
-_graphs = partial(Family, met=_with_right_operators, reports=_of_the_graph)
+_graphs = partial(Family, met=_with_right_operators, reports=_of_the_graph, explains=by_inaccuracy)
 
 GRAPHS: Final = (
     _graphs("graphs/small", _small),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from refgrad.grading.checks.graphs import Usable, _of_the_graph, _profile, _rand
 from refgrad.grading.reliance import MEETINGS
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, parse
+from tests.grading.broken import bench
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,21 @@ def test_a_family_reports_all_failures_and_explains_none_unless_it_says_otherwis
     assert met == "seeded"
     assert family.check().draws
     assert family.is_about(operator_table()["exp"])
+
+
+def test_an_operator_that_is_inaccurate_by_itself_makes_no_graph_inaccurate() -> None:
+    inexact = bench(operators={"exp": "torch.exp({x}) * (1 + 1e-9)"}, only={"exp", "multiply", "sum"})
+    scenario = parse("""
+x = leaf float64[] {0x1p+0} requires_grad
+y = leaf float64[] {0x1p-1}
+a = exp y
+b = multiply x a
+backward b
+read grad x
+""")
+    for check in (family.check() for family in graphs.GRAPHS if family.name.startswith("graphs/")):
+        finding = inexact.examine(scenario, check)
+        assert finding.outcome == "inaccurate"
+        assert check.explains(scenario, finding, inexact)
+        assert not check.explains(scenario, finding, bench(only={"exp", "multiply", "sum"}))
+        assert not check.explains(scenario, replace(finding, outcome="wrong"), inexact)

@@ -105,14 +105,14 @@ def is_right_before(scenario: Scenario, bench: Bench) -> bool:
     return not scenario.gradients or not examine(at_lower_order(scenario), bench.engine).failed
 
 
-def _by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
+def by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
     """Return True if an inaccuracy of the operator, or of another one in the scenario, explains the failure."""
     return is_known_inaccuracy(scenario, finding, (verdict_on(bench, name) for name in sorted(scenario.operators)))
 
 
 def after_own_value(name: str, judge: Callable[[FamilyCheck, Bench], Verdict], *needs: Need, **fields: Any) -> Family:
     """Return a family that does not repeat failures of the operator's value and gradient."""
-    functions = {"reports": is_new, "met": _with_helpers, "explains": _by_inaccuracy, **fields}
+    functions = {"reports": is_new, "met": _with_helpers, "explains": by_inaccuracy, **fields}
     return Family(name, partial(_past_own_value, judge=judge), (_decisive, *needs), **functions)
 
 
@@ -335,7 +335,7 @@ def _modes(check: FamilyCheck, bench: Bench) -> list[Verdict]:
 def _by_inaccurate_mode(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
     """Return True if an inaccuracy of one of the modes explains the failure."""
     known = is_known_inaccuracy(scenario, finding, _modes(check, bench))
-    return known or _by_inaccuracy(check, scenario, finding, bench)
+    return known or by_inaccuracy(check, scenario, finding, bench)
 
 
 def _in_mixed_modes(check: FamilyCheck, bench: Bench) -> Verdict:
