@@ -5,7 +5,7 @@ They are run on an engine, and the numbers that they note are compared with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,28 +40,29 @@ class Exercise(MeasuredProgram):
         except EndingError as error:
             return Reading(error.ending.outcome, f"{self.what}: {error.ending.detail}", program)
         noted = {label: [tuple(each) for each in counts] for label, counts in seen.data}
-        faults = [fault for label in self.expected for fault in self._of_label(label, noted.get(label, []))]
+        faults = [fault for label in self.expected if (fault := self._fault(label, noted.get(label, [])))]
         if not faults:
             return Reading("passed", f"{self.what}: all numbers are right")
         worst = min(faults, key=lambda fault: fault.seen is None)  # a wrong number is worse than a missing one
         outcome: Outcome = "missing" if worst.seen is None else "wrong"
         return Reading(outcome, f"{self.what}: {worst.message()}", program, fact=worst, operators=self.operators)
 
-    def _of_label(self, label: str, counts: Sequence[tuple[float | None, int]]) -> Iterator[NotedNumber]:
-        """Yield the fact that a number of a label is wrong or missing, or that none was noted, if it is so."""
+    def _fault(self, label: str, counts: Sequence[tuple[float | None, int]]) -> NotedNumber | None:
+        """Return the first wrong or missing number of a label, or None if all numbers are right."""
         right = {None, 0.0} if self.expected[label] is False else {self.expected[label]}
         wrong = [(number, count) for number, count in counts if number not in right]
-        if wrong or not counts:
-            seen, _ = wrong[0] if wrong else (None, 0)
-            numbers = {each: repr(number or 0.0) for each, number in self.expected.items()}
-            yield NotedNumber(
-                label=label,
-                seen=None if seen is None else repr(seen),
-                expected=numbers[label],
-                wrong=sum(count for _, count in wrong),
-                runs=sum(count for _, count in counts),
-                numbers=tuple(numbers.items()),
-            )
+        if counts and not wrong:
+            return None
+        seen = wrong[0][0] if wrong else None
+        numbers = {each: repr(number or 0.0) for each, number in self.expected.items()}
+        return NotedNumber(
+            label=label,
+            seen=None if seen is None else repr(seen),
+            expected=numbers[label],
+            wrong=sum(count for _, count in wrong),
+            runs=sum(count for _, count in counts),
+            numbers=tuple(numbers.items()),
+        )
 
     def script(self, library: Library, _: Mapping[str, Any]) -> str:
         """Return the program that prints the noted numbers."""
