@@ -66,7 +66,7 @@ class CertifiedJudge:
         return FORMATS[self.trace.dtype].narrow
 
     def judge(self, seeds: Seeds, gradients: Sequence[Array], known: Discrepancy | None = None) -> list[Discrepancy]:
-        """Return at most one discrepancy for each input. Stop at the first wrong one unless one is ``known``."""
+        """Return a discrepancy for each input that has one. Without ``known``, stop at the first wrong one."""
         named = dict(zip(self.trace.inputs, gradients, strict=True))
         count = sum(gradient.size for gradient in gradients)
         if self.missed_below(count) < SHARP or (self.trace.large and not self.low):  # no other method finds more

@@ -202,7 +202,7 @@ class GradientCheck:
         return tuple(array if k == output else None for k in range(len(self.outputs)))
 
     def run(self) -> GradientReport | Failing:
-        """Run all checks and return the report. Explanations of wrong entries are added later."""
+        """Run all checks and return the report. The caller adds the explanation of a wrong entry."""
         unlike = "" if self.reference is None else self.unlike_reference()
         if unlike:
             return self.report("wrong", message=unlike)

@@ -28,7 +28,7 @@ SYMBOLS: Final[Mapping[str, str]] = {name: row["symbol"] for name, row in TABLE[
 MEANINGS: Final[Mapping[str, str]] = {name: row["meaning"] for name, row in TABLE["outcomes"].items()}
 
 UPSTREAM_FILE: Final = "upstream.toml"
-"""Name of the file next to the reports with the upstream issues of findings and the date of each look-up."""
+"""Name of the file, in the folder of the reports, that lists the upstream issues of findings, with dates."""
 
 
 @dataclass(frozen=True, slots=True)

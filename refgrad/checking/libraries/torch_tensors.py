@@ -103,7 +103,7 @@ class TorchTensors(TensorLibrary):
         return np.asarray(tensor.numpy(force=True))
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
-        """Return a new tensor of these numbers, with the dtype, the device and the strides that ``kind`` names."""
+        """Return a new tensor of these numbers with the dtype, device and strides of ``kind``."""
         tensor = self.seed(array, kind)
         if kind.strides is not None:
             tensor = self.torch.empty_strided(

@@ -232,7 +232,7 @@ class Translator:
         return self.call(name, arguments, named)
 
     def call(self, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """Do what ``translate`` does, given keywords by the names of refgrad's table in place of the library's."""
+        """Record a call whose keywords have the names of refgrad's table, and return what ``translate`` does."""
         if name not in self.call_names.rows:
             raise Untraceable(f"it calls {name}, which the operator table does not have")
         target, parameters = self.call_names.rows[name]

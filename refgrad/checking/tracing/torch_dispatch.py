@@ -192,7 +192,7 @@ class AtenTracer(AtenCalls):
         return tuple(map(self.plain, value)) if isinstance(value, tuple | list) else value
 
     def called(self, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:
-        """Run a function called from Python, and record methods that return a value as a Python object.
+        """Run a function called from Python. A method that reads values, such as ``item``, ends the recording.
 
         Methods that print a value run without recording.
         """

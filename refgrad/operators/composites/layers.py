@@ -31,15 +31,12 @@ def certified_log_softmax(ops: Operators, x: Any, *, axis: int) -> Any:
 
 
 def shifted(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of ``x`` that applies another one to ``x`` minus the largest entry of the axis.
-
-    Then no exponential overflows.
-    """
+    """Return the function that applies ``plain`` to ``x - max(x)``, so that no exponential overflows."""
     return lambda ops, x, *, axis: plain(ops, ops.subtract(x, ops.max(x, axis=axis, keepdims=True)), axis=axis)
 
 
 def negated(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of ``x`` that applies another one, along an axis, to ``-x``."""
+    """Return the function that applies ``plain`` to ``-x``."""
     return lambda ops, x, *, axis: plain(ops, ops.negative(x), axis=axis)
 
 

@@ -189,7 +189,7 @@ def _read(show: Show, way: str, *, known: bool) -> ast.expr:
 
 
 def measured(fact: Measured | NotedNumber, code: Sequence[str]) -> str:
-    """Return a program that asserts how its time or memory grows, what is released or noted. Raises LookupError."""
+    """Return a program that asserts its time, memory or numbers. Raises LookupError or ValueError if it prints none."""
     if isinstance(fact, NotedNumber):
         return _noted(fact, code)
     if fact.quantity == "time":

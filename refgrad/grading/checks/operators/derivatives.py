@@ -113,13 +113,13 @@ def by_inaccuracy(_: FamilyCheck, scenario: Scenario, finding: Finding, bench: B
 def after_own_value(name: str, judge: Callable[[FamilyCheck, Bench], Verdict], *needs: Need, **fields: Any) -> Family:
     """Return a family that does not repeat failures of the operator's value and gradient."""
     functions = {"reports": is_new, "met": _with_helpers, "explains": by_inaccuracy, **fields}
-    return Family(name, partial(_past_own_value, judge=judge), (_decisive, *needs), **functions)
+    return Family(name, partial(_past_own_value, judge=judge), (_blocking, *needs), **functions)
 
 
-def _decisive(check: FamilyCheck, bench: Bench) -> str:
-    """Return the id of the check of the operator's value and gradient if no others follow its failure, or else "".
+def _blocking(check: FamilyCheck, bench: Bench) -> str:
+    """Return the id of the check of the operator's value and gradient if its failure blocks other checks, or "".
 
-    None follow it where processes end, and in the smoke profile.
+    A failure that ends a process blocks them; in the smoke profile every failure does.
     """
     ends = verdict_on(bench, check.operator_name).verdict in ENDINGS
     return _own_value(check, bench) if ends or not bench.settings.effort["past_failures"] else ""
