@@ -80,12 +80,12 @@ def _tried(  # noqa: PLR0913 (the family chooses each of them)
     cause: str = "",
     fixed: Sequence[Scenario] = (),
     *,
-    effort: str = "graphs",
+    examples: int | None = None,
 ) -> Verdict:
     """Run random graphs, then the given ones, and return the verdict; if all pass, its message is their coverage.
 
-    ``cause`` is the id of the check because of which some operators are left out. ``effort`` is the row of
-    `specs/checks.toml` with the number of graphs to draw.
+    ``cause`` is the id of the check because of which some operators are left out. ``examples`` is the number of
+    graphs to draw, that of the row ``graphs`` by default.
     """
     reach = Reach()
 
@@ -95,7 +95,8 @@ def _tried(  # noqa: PLR0913 (the family chooses each of them)
         return scenario
 
     try:
-        verdict = bench.search(check, counted, bench.settings.effort[effort], cause=cause)
+        most = bench.settings.effort["graphs"] if examples is None else examples
+        verdict = bench.search(check, counted, most, cause=cause)
     except generation.GenerationError as error:
         message = f"cannot be judged by the operators that are right: {error}"
         return bench.verdict(check, "inconclusive", Comment(text=message))
@@ -218,8 +219,8 @@ def _in_a_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     dtypes = {"dtype": dtype, "wider": wider}
     several = {"accumulate", "retain_graph"} <= bench.engine.adapter.features
     profile = _profile(bench, _offered(check, bench, dtypes), several=several, **dtypes)
-    effort = "mixed_half" if wider == "float32" else "graphs"
-    return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile), effort=effort)
+    examples = bench.settings.effort["mixed_half"] if wider == "float32" else None
+    return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile), examples=examples)
 
 
 def _offered(check: FamilyCheck, bench: Bench, dtypes: Mapping[str, Any]) -> set[str]:
