@@ -95,8 +95,7 @@ def _tried(  # noqa: PLR0913 (the family chooses each of them)
         return scenario
 
     try:
-        most = bench.settings.effort["graphs"] if examples is None else examples
-        verdict = bench.search(check, counted, most, cause=cause)
+        verdict = bench.search(check, counted, examples or bench.settings.effort["graphs"], cause=cause)
     except generation.GenerationError as error:
         message = f"cannot be judged by the operators that are right: {error}"
         return bench.verdict(check, "inconclusive", Comment(text=message))
