@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +19,12 @@ from refgrad.operators.operator import LARGEST, Composite, refuse_size
 
 MOST_STEPS: Final = 20_000
 """Largest number of steps of a composite operator in a bounded evaluation: about half a second of Python."""
+
+REMEMBERED: Final = 512
+"""Number of applications whose steps are cached: the drawn scenarios of a check are evaluated when they are run."""
+
+SMALL: Final = 1024
+"""Largest number of entries of the operands in the cache."""
 
 
 @dataclass(slots=True, eq=False)
@@ -137,6 +143,36 @@ def noted(
     ``attributes`` holds a value for every attribute; ``computed`` and ``bounded`` are the options of :class:`Notes`.
     Raises ValueError if shapes or attributes do not fit, IndexError if an index or an axis does not.
     """
+    if computed or bounded or sum(array.size for array in arrays) > SMALL:
+        return _noted(operator, arrays, attributes, computed=computed, bounded=bounded)
+    contents = tuple((array.dtype, array.shape, array.tobytes()) for array in arrays)
+    return _remembered(Application(operator, contents, repr(attributes), attributes))
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An operator applied to arrays. Two are equal if all bits of the arrays and attributes are: -0.0 is not 0.0."""
+
+    operator: Operator
+    contents: tuple[tuple[np.dtype[Any], tuple[int, ...], bytes], ...]
+    attributes_text: str
+    attributes: Mapping[str, Any] = field(compare=False)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(application: Application) -> Noted:
+    arrays = [np.frombuffer(data, dtype).reshape(shape) for dtype, shape, data in application.contents]
+    return _noted(application.operator, arrays, application.attributes)
+
+
+def _noted(
+    operator: Operator,
+    arrays: Sequence[npt.NDArray[Any]],
+    attributes: Mapping[str, Any],
+    *,
+    computed: bool = False,
+    bounded: bool = False,
+) -> Noted:
     inputs = tuple(map(InnerArray, arrays))
     notes = Notes(*inputs, computed=computed, bounded=bounded)
     try:

@@ -117,7 +117,9 @@ class Model(ReverseMode):
         cut = not self.recording and any(operand.node for operand in operands)
         marked = recorded and step.name in self.watched
         raw = self.functional.fresh(step.name) if cut or marked else step.name
-        self.functional.apply(raw, step.operator, [operand.value for operand in operands], step.attributes)
+        values = tuple(operand.value for operand in operands)
+        is_same = (raw, values) == (step.name, step.arguments)
+        self.functional.steps.append(step if is_same else replace(step, name=raw, arguments=values))
         if cut:
             self.functional.cut(step.name, raw)
         elif marked:

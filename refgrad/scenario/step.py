@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
+from operator import eq
 from typing import Any, ClassVar, Final, Self
 
 from refgrad.scenario.codecs import FLAG, NEW_TENSOR, Codec, Scope, no_names, no_rule
@@ -193,6 +194,8 @@ class Step:
 
     def renamed(self, names: Mapping[str, str]) -> Self:
         """Return the step with tensors and hooks renamed. Names that are not in ``names`` stay."""
+        if all(map(eq, names, names.values())):
+            return self
         fields = {field: codec.renamed(getattr(self, field), names) for field, codec in self.form.fields.items()}
         return type(self)(**fields)
 

@@ -62,7 +62,7 @@ def test_what_is_not_known_to_a_fraction_of_a_unit_is_not_counted() -> None:
     """Of 1 the last place is 2**-52: a truth that is known to 2**-61 counts, and one known to 2**-55 does not."""
     radii = np.array([0.0, 2.0**-63, 2.0**-55, 2.0**-45])
     balls = np.array([arb(1, radius) for radius in radii], dtype=object)
-    truth = Certified(balls, np.ones(4), radii, lambda: balls)
+    truth = Certified(balls, lambda: balls)
     errors = _compared("value", np.arange(4.0)[:, None], np.full(4, 1 + 2.0**-52), truth)
     assert errors.points.tolist() == [[0.0], [1.0]]
     assert errors.ulps.tolist() == pytest.approx([1.0, 1.0], rel=1e-2)
@@ -72,7 +72,7 @@ def test_where_the_truth_is_not_known_to_a_thousandth_of_a_unit_nothing_is_count
     unit = 2.0**-52
     numbers = np.ones(3)
     balls = np.array([arb(1, float(radius)) for radius in (0.01 * unit, 1e-4 * unit, 0.0)], dtype=object)
-    truth = Certified(balls, numbers, np.array([float(ball.rad()) for ball in balls]), lambda: balls)
+    truth = Certified(balls, lambda: balls)
     errors = _compared("value", np.arange(3.0).reshape(3, 1), numbers, truth)
     assert errors.points.ravel().tolist() == [1.0, 2.0]
 

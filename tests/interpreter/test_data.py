@@ -12,4 +12,4 @@ def test_what_is_zipped_is_of_one_length() -> None:
 
 
 def test_options_of_data_are_those_that_are_listed() -> None:
-    assert data_options("interpreter") == {"eq=False": "InnerArray Noted"}
+    assert data_options("interpreter") == {"compare=False": "Application.attributes", "eq=False": "InnerArray Noted"}

@@ -283,9 +283,7 @@ class BallTape:
 
 def filled(shape: tuple[int, ...], entries: list[Any]) -> ObjectArray:
     """Return an object array of this shape with these entries, row by row."""
-    array = np.empty(len(entries), dtype=object)
-    array[:] = entries
-    return array.reshape(shape)
+    return np.fromiter(entries, dtype=object, count=len(entries)).reshape(shape)
 
 
 def _is_product(operator: Operator) -> bool:

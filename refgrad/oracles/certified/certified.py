@@ -46,16 +46,23 @@ HIGHEST_BITS = 2048
 class Certified:
     """An array of certified intervals with the rounding budget of each entry.
 
-    ``balls`` holds FLINT balls; ``midpoint`` and ``radius`` are the same rounded to float64 (outwards for the radius).
-    ``rounding`` returns the balls whose radii are the budget. It is called only if an answer is not right to the last
-    few bits. ``form`` is the format in which the engine computes.
+    ``balls`` holds FLINT balls. ``rounding`` returns the balls whose radii are the budget. It is called only if an
+    answer is not right to the last few bits. ``form`` is the format in which the engine computes.
     """
 
     balls: ObjectArray
-    midpoint: Floats
-    radius: Floats
     rounding: Callable[[], ObjectArray]
     form: Format = FLOAT64
+
+    @cached_property
+    def midpoint(self) -> Floats:
+        """Midpoint of each ball, rounded to float64."""
+        return np.array(list(map(float, self.balls.ravel().tolist())), dtype=np.float64).reshape(self.shape)
+
+    @cached_property
+    def radius(self) -> Floats:
+        """Radius of each ball, rounded up to float64."""
+        return _radii(self.balls)
 
     @cached_property
     def budget(self) -> Floats:
@@ -112,7 +119,7 @@ class CertifiedOracle:
 
     def value(self, name: str, bits: int = TRUTH_BITS) -> Certified:
         """Return the certified value of a name."""
-        return _certified(self._truth(bits).value(name), lambda: self._rounding.value(name), self.form)
+        return Certified(self._truth(bits).value(name), lambda: self._rounding.value(name), self.form)
 
     def gradient(
         self, leaf: str, contributions: tuple[Arrival, ...], bits: int = TRUTH_BITS, *, forward: bool = False
@@ -127,8 +134,8 @@ class CertifiedOracle:
         truth = self._arrived(self._truth(bits), leaf, contributions)
         plain = tuple(c for c in contributions if len(c) == 2)  # noqa: PLR2004 (an output and its seed)
         if forward and plain == contributions and not self.scenario.gradients:
-            return _certified(truth, lambda: self._rounding.pushed(leaf, plain), self.form)
-        return _certified(truth, lambda: self._arrived(self._rounding, leaf, contributions), self.form)
+            return Certified(truth, lambda: self._rounding.pushed(leaf, plain), self.form)
+        return Certified(truth, lambda: self._arrived(self._rounding, leaf, contributions), self.form)
 
     def reaches(self, output: str, leaf: str) -> bool:
         """Return True if an output depends on a leaf, or may through a recorded gradient, whatever the slope is."""
@@ -175,11 +182,6 @@ def narrowest(at: Callable[[int], Certified]) -> Certified:
         if bits >= HIGHEST_BITS or bool(np.all(certified.radius <= certified.budget)):
             return certified
         bits *= 4
-
-
-def _certified(truth: ObjectArray, rounding: Callable[[], ObjectArray], form: Format) -> Certified:
-    midpoint = np.array(list(map(float, truth.ravel().tolist())), dtype=np.float64).reshape(truth.shape)
-    return Certified(truth, midpoint, _radii(truth), rounding, form)
 
 
 def _radii(balls: ObjectArray) -> Floats:

@@ -140,7 +140,7 @@ def test_what_zero_shows_as_well_is_no_fault_of_a_negative_zero(
 
 def certified(number: float) -> Certified:
     balls = np.array([arb(number)], dtype=object)
-    return Certified(balls, np.array([number]), np.zeros(1), lambda: balls)
+    return Certified(balls, lambda: balls)
 
 
 @pytest.mark.parametrize(

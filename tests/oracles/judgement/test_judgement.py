@@ -24,7 +24,7 @@ def certified(truth: npt.ArrayLike, radius: npt.ArrayLike = 0.0, budget: npt.Arr
     """Return intervals as the oracle would, each with its budget."""
     midpoints = np.asarray(truth, dtype=np.float64)
     radii, budgets = (np.broadcast_to(np.asarray(a, dtype=np.float64), midpoints.shape) for a in (radius, budget))
-    return Certified(_balls(midpoints, radii), midpoints, radii, lambda: _balls(midpoints, budgets))
+    return Certified(_balls(midpoints, radii), lambda: _balls(midpoints, budgets))
 
 
 def _balls(midpoints: npt.NDArray[np.float64], radii: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
