@@ -131,3 +131,11 @@ def test_seeds_are_very_small_and_large() -> None:
     ]
     assert min(seeds) < 1e-290
     assert max(seeds) > 1e5
+
+
+@pytest.mark.parametrize("operator", ["conv1d", "conv2d", "conv_transpose1d", "conv_transpose2d"])
+def test_a_convolution_in_groups_is_dilated_and_strided_too(operator: str) -> None:
+    largest = {attribute.name: int(attribute.bounds[1]) for attribute in TABLE[operator].attributes}
+    cases = [case for case in fixed_cases(operator) if dict(case.applications[0].attributes) == largest]
+    shapes = [[leaf.value.shape[:2] for leaf in case.leaves] for case in cases]
+    assert [(4, 2), (4,)] in [each[1:] for each in shapes]
