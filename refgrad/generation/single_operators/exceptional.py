@@ -96,22 +96,28 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Everywhere(Position):
-    """All entries of one operand, where each operand is a long vector of equal numbers."""
+    """All entries of one operand, where each operand is a long vector.
+
+    The entries are ``numbers``, or one number many times if that is empty. All others are vectors of equal numbers.
+    """
+
+    numbers: tuple[float, ...] = ()
 
     def holding(self, number: float) -> Scenario:
-        """Return the scenario with a number as every entry of the operand."""
-        length = COUNTS["equal_entries"]
+        """Return the scenario with a number as every entry of the operand, or with all of ``numbers``."""
+        entries = self.numbers or (number,) * COUNTS["equal_entries"]
 
         def value(leaf: Leaf) -> Constant:
-            entry = number if leaf.name == self.leaf else leaf.value.to_numpy().flat[0]
-            return Constant.of(np.full(length, entry))
+            return Constant.of(
+                np.full(len(entries), entries if leaf.name == self.leaf else leaf.value.to_numpy().flat[0])
+            )
 
-        return Scenario(with_seeds(with_values(self.base.steps, value), lambda _: Constant.of(np.ones(length))))
+        return Scenario(with_seeds(with_values(self.base.steps, value), lambda _: Constant.of(np.ones(len(entries)))))
 
 
-def everywhere(position: Position) -> Position:
+def everywhere(position: Position, numbers: tuple[float, ...] = ()) -> Position:
     """Return the position that stands for all entries of the same operand."""
-    return Everywhere(position.base, position.leaf, position.entry)
+    return Everywhere(position.base, position.leaf, position.entry, numbers=numbers)
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

@@ -168,9 +168,10 @@ class Dependence:
 
     def _plain_slope(self, gradient: Gradient, number: float, *, tails: bool = False) -> Numbers:
         """Return the row's formula of the derivative at a number times the seeds; NaN where not finite."""
-        values = evaluate(self.position.holding(number), Float64())
+        scenario = self.position.holding(number)
+        values = evaluate(scenario, Float64())
         out, shape = values[self._step.name], values[gradient.leaf].shape
-        starts = [step for step in self.position.base.steps if isinstance(step, Backward | Grad)]
+        starts = [step for step in scenario.steps if isinstance(step, Backward | Grad)]
         argument = self.row.argument_names[self._step.arguments.index(gradient.leaf)]
         plain = {shape, *(values[name].shape for name in self._step.arguments)} == {out.shape}
         chain = [self._step.name, *(step.name for step in starts if isinstance(step, Grad))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -38,6 +38,8 @@ class PositionSearch:
     numbers: Callable[[Position], Iterable[float]] = numbers_at
     shows: frozenset[Outcome] = FAILURES
     relocate: Callable[[Position], Position] = lambda position: position
+    screens: bool = False
+    """True if numbers that pass as the entries of one operand are not tried one by one."""
 
     def run(self) -> Verdict:
         """Try each number at each position, if the engine is right with ordinary numbers there."""
@@ -89,8 +91,15 @@ class PositionSearch:
                 numbers = [
                     number for number in self.numbers(position) if holds_all or number == 0 or not math.isfinite(number)
                 ]
+                if self.screens and numbers and self._pass_together(position, numbers):
+                    outcomes["passed"] += len(numbers)
+                    continue
                 bench.prepare([position.holding(number) for number in numbers], self.check)
                 yield from ((position, number) for number in numbers)
+
+    def _pass_together(self, position: Position, numbers: Sequence[float]) -> bool:
+        """Return True if all numbers pass as the entries of one operand: each entry is judged as it would be alone."""
+        return self.examine(everywhere(position, (*numbers,)), numbers[0]).outcome == "passed"
 
     def smallest(self, position: Position, number: float, finding: Finding) -> Position:
         """Return the position in the smallest scenario that fails equally with the number, and passes without it.
@@ -166,12 +175,14 @@ def _far_out(check: FamilyCheck, bench: Bench) -> Verdict:
     def tried(*numbers: float) -> Callable[[Position], Iterable[float]]:
         return lambda position: numbers[:most] if position.matters else ()
 
-    once = PositionSearch(check, bench, examine, tried(*FAR_OUT, *FURTHER_OUT), shows).run()
     row = check.operator
+    screens = row.elementwise and not bench.engine.adapter.scalars_only
+    search = partial(PositionSearch, check, bench, examine, shows=shows, screens=screens)
+    once = search(numbers=tried(*FAR_OUT, *FURTHER_OUT)).run()
     if len(row.arguments) > 1 or not any(bending(row, name) for name in row.argument_names):
         return once
     again = partial(Position.differentiated_twice, weighted=False)
-    twice = PositionSearch(check, bench, examine, tried(*FAR_OUT), shows, again).run()
+    twice = search(numbers=tried(*FAR_OUT), relocate=again).run()
     return merged(once, twice) if twice.verdict in shows else once
 
 
