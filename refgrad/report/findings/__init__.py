@@ -58,10 +58,10 @@ class Script:
         """The language of the program."""
         return LANGUAGES[self.language]
 
-    @property
+    @cached_property
     def adapter(self) -> AnyAdapter | None:
         """The adapter that comes with refgrad for an engine of this name."""
-        return read_adapter(shipped_engines()[self.engine]) if self.engine in shipped_engines() else None
+        return read_adapter(path) if (path := shipped_engines().get(self.engine)) else None
 
     @property
     def library(self) -> str:
@@ -121,7 +121,7 @@ class Script:
         """The program as a user of the library would write it, and whether it fails."""
         if not self.syntax.runs_here:
             return program(self.verdict, self.setup, self.syntax)
-        return python_program(self.verdict, self.setup, known=self.engine in shipped_engines())
+        return python_program(self.verdict, self.setup, known=self.adapter is not None)
 
     @property
     def program(self) -> str:

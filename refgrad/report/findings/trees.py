@@ -38,11 +38,10 @@ class Piece:
 
     def changed(self, change: Callable[[ast.stmt], ast.AST]) -> Piece:
         """Return the changed statement, or the same piece if nothing changes. Imports are never changed."""
-        if isinstance(self.node, IMPORTS):
-            return self
-        node = change(copied(self.node))
+        node = self.node if isinstance(self.node, IMPORTS) else change(copied(self.node))
         assert isinstance(node, ast.stmt)
-        return self if ast.dump(node) == ast.dump(self.node) else Piece.new(node, self.comment)
+        same = pickle.dumps(node) == pickle.dumps(self.node) or ast.dump(node) == ast.dump(self.node)  # faster first
+        return self if same else Piece.new(node, self.comment)
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
