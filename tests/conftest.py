@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -10,6 +11,13 @@ from random import Random
 
 import pytest
 from hypothesis import Phase, settings
+
+from tests.effort import TURN, turn
+
+# NumPy starts threads of OpenBLAS in each of the hundreds of processes, which takes a third of the time of its import.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# All processes of a run take the same turn, also if the run goes on after midnight.
+os.environ[TURN] = str(turn())
 
 # Nothing is failed for its time: how fast a machine is says nothing of what is right. The examples are others in each
 # run, so that many short runs see as much as a long one; `--hypothesis-profile=thorough` is the long one, and explains
@@ -42,6 +50,11 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(*GARBAGE)
     if not hasattr(config, "workerinput") and config.pluginmanager.has_plugin("cacheprovider"):
         config.pluginmanager.register(PassedTests(config))
+
+
+def pytest_report_header() -> str:
+    """Return the line that says how to run the same tests again."""
+    return f"tests that take turns: {TURN}={turn()}"
 
 
 class PassedTests:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from functools import wraps
 from inspect import signature
 from typing import Any
@@ -22,13 +24,36 @@ def seeds(count: int) -> range:
     return range(min(count, max(LEAST, share)))
 
 
-def sampled(cases: Iterable[Any], step: int) -> list[Any]:
+TURN = "REFGRAD_TESTS_TURN"
+"""The environment variable that sets the turn, to repeat a run of another day. pytest prints it in its header."""
+
+
+def turn() -> int:
+    """Return the number of the day, by which long families of tests take turns in CI: half of them run each day."""
+    return int(os.environ.get(TURN) or datetime.now(UTC).date().toordinal())
+
+
+def sampled(cases: Iterable[Any], step: int, turns: int = 1) -> list[Any]:
     """Return all cases as parameters, of which the loop runs every so many-th, and CI the others by ``-m whole``.
 
-    A tuple is a case of several parameters.
+    With several turns, CI runs only one part of the others, which is another part the next day. The remaining cases
+    have the marker ``slow``, too. A tuple is a case of several parameters.
     """
-    several = (case if isinstance(case, tuple) else (case,) for case in cases)
-    return [pytest.param(*case, marks=[pytest.mark.whole] * (n % step > 0)) for n, case in enumerate(several)]
+    listed = list(cases)
+    others = in_turns([case for n, case in enumerate(listed) if n % step], turns, pytest.mark.whole)
+    return [_parameters(case) if n % step == 0 else others.pop(0) for n, case in enumerate(listed)]
+
+
+def in_turns(cases: Iterable[Any], turns: int = 2, *marks: pytest.MarkDecorator) -> list[Any]:
+    """Return all cases as parameters, of which a run leaves out all but one part, which is another part the next day.
+
+    ``-m slow`` runs what is left out.
+    """
+    return [_parameters(case, *marks, *[pytest.mark.slow] * ((n + turn()) % turns > 0)) for n, case in enumerate(cases)]
+
+
+def _parameters(case: Any, *marks: pytest.MarkDecorator) -> Any:
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks)
 
 
 def each(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

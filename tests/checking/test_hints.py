@@ -18,6 +18,7 @@ from refgrad import check_gradients
 pytest.importorskip("torch", reason="needs refgrad[torch]")
 
 from tests.checking.functions.torch_hints import WRONG, Wrong
+from tests.effort import in_turns
 
 pytestmark = pytest.mark.engines
 
@@ -72,9 +73,9 @@ def test_there_are_enough_functions_with_names_of_their_own() -> None:
     assert len({each.name for each in WRONG}) == len(WRONG) >= 100
 
 
-@pytest.mark.parametrize("wrong", [WRONG[::2], pytest.param(WRONG[1::2], marks=pytest.mark.slow)], ids=["half", "rest"])
+@pytest.mark.parametrize("wrong", in_turns([WRONG[n::3] for n in range(3)], 3), ids="123")
 def test_hints_are_right_or_silent(wrong: Sequence[Wrong]) -> None:
-    """One half of the functions is enough for a share; the other one is slow."""
+    """A third of the functions is enough for a share."""
     texts = messages(wrong)
     hints = {each.name: hint_of(texts[each.name]) for each in wrong}
     misleading: Any = {each.name: hints[each.name] for each in wrong if not is_right(each, hints[each.name])}

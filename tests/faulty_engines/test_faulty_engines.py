@@ -10,7 +10,7 @@ import pytest
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.checks.families import all_checks
 from refgrad.grading.judging.verdict import Verdict
-from tests.effort import sampled
+from tests.effort import in_turns, sampled
 from tests.faulty_engines.fault import Fault, is_generated, may_meet_behaviours, step_count, verdicts
 from tests.faulty_engines.faults import CLEAN, FAULTS
 from tests.faulty_engines.remembering import remembered_scenarios
@@ -54,7 +54,7 @@ def test_what_faulty_engines_are_made_of_fails_nothing_at_the_standard_profile(c
 
 
 @pytest.mark.whole
-@each_clean
+@pytest.mark.parametrize("clean", in_turns(CLEAN), ids=[clean.name for clean in CLEAN])
 def test_what_faulty_engines_are_made_of_fails_nothing_as_it_stands(clean: Fault) -> None:
     """What faults of its kind break is enough: of a tape that can do more, the rest is the plain tape's."""
     alike = [fault for fault in FAULTS if kind_of(fault) is kind_of(clean)]
@@ -85,7 +85,7 @@ def may_fail(fault: Fault) -> frozenset[str]:
     return fault.breaks | fault.may_break | INSIDE_OF | elsewhere
 
 
-@pytest.mark.parametrize("fault", sampled(FAULTS, 4), ids=[fault.name for fault in FAULTS])
+@pytest.mark.parametrize("fault", sampled(FAULTS, 8, turns=2), ids=[fault.name for fault in FAULTS])
 def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other_behaviour(fault: Fault) -> None:
     """The smoke profile may overlook a rare fault of an operator: then the standard one must not."""
     behaviours = BEHAVIOURS if may_meet_behaviours(fault) else frozenset[str]()

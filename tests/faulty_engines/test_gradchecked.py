@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.effort import in_turns
 from tests.faulty_engines.fault import Fault
 from tests.faulty_engines.faults import CLEAN, FAULTS
 
@@ -28,7 +29,7 @@ def test_right_engines_pass_at_ordinary_functions(clean: Fault) -> None:
     assert not any(fails(clean.engine, question) for question in ordinary())
 
 
-@pytest.mark.parametrize("operator", BROKEN)
+@pytest.mark.parametrize("operator", in_turns(BROKEN))
 def test_every_operator_that_a_fault_breaks_has_a_plain_point_as_it_is_by_default(operator: str) -> None:
     assert plain(operator)
     assert all(array.size > 0 for question in plain(operator) for array in question.arrays)

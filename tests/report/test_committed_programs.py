@@ -17,11 +17,15 @@ from refgrad.native.adapter import find_adapter
 from refgrad.report import pages
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script
+from tests.effort import turn
 from tests.report.committed import COMMITTED, committed_report, committed_scripts
 from tests.repository.sources import ROOT
 
 SAMPLE = 2
 """How many programs of an engine the loop runs; -m slow runs all of them."""
+
+OF_TODAY = COMMITTED[turn() % 2 :: 2]
+"""Every second committed report, and the others the next day."""
 
 ENGINES = ("autograd", "jax", "micrograd", "mygrad", "torch")
 NUMBER = re.compile(r"-?(?:inf|nan|\d+(?:\.\d*)?(?:e[+-]?\d+)?)")
@@ -43,8 +47,8 @@ def committed(engine: str) -> list[Script]:
 
 
 def reported() -> list[Script]:
-    """Return the findings of all committed reports that tell evidence."""
-    found = map(committed_scripts, COMMITTED)
+    """Return the findings of the committed reports of today that tell evidence."""
+    found = map(committed_scripts, OF_TODAY)
     return [script for each in found if any(s.verdict.evidence for s in each) for script in each]
 
 
@@ -81,7 +85,7 @@ def test_the_committed_summary_is_that_of_the_committed_results(monkeypatch: pyt
 
 
 def programs_of_python() -> list[Script]:
-    return [script for engine in COMMITTED for script in committed_scripts(engine) if script.language == "python"]
+    return [script for engine in OF_TODAY for script in committed_scripts(engine) if script.language == "python"]
 
 
 @pytest.mark.whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import replace
+from typing import Final
 
 import pytest
 
@@ -31,10 +32,13 @@ from refgrad.facts import (
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.observation import Raised
 from refgrad.native.statements import Call, Code, Name, Show, Statement, Traversal, Value
+from refgrad.report import confirmation
 from refgrad.report.confirmation import confirm
 from refgrad.report.findings import Script
 from refgrad.scenario import Scenario
+from tests.effort import each
 from tests.report.example import SCENARIO, SILENT, VERDICTS, observed, reading
+from tests.report.forked_programs import ForkedPrograms
 
 Program = tuple[Statement, ...]
 
@@ -112,87 +116,96 @@ def leads(node: str, *parents: str) -> Parents:
     return Parents(node=node, seen=parents, expected=("x",))
 
 
-@pytest.mark.parametrize(
-    ("fact", "program", "answer"),
-    [
-        (ENTRY, looks("1 / 3"), "confirmed"),
-        (ENTRY, looks("0.3333333333333334"), "not confirmed"),
-        (ENTRY, looks("4.48"), "not confirmed"),
-        (ENTRY, NUMBERS, "confirmed"),
-        (ENTRY, "print('0.3333333333333333')\n", "not confirmed"),
-        (ENTRY, NUMBERS + "raise ValueError\n", "not confirmed"),
-        (ENTRY, looks("1 / 3", before="raise ValueError\n"), "not confirmed"),
-        (NOTHING, looks("float('nan')"), "confirmed"),
-        (NOTHING, looks("0.5"), "not confirmed"),
-        (observed("-0.0").fact, looks("0.0"), "not confirmed"),
-        (observed("-0.0").fact, looks("-0.0"), "confirmed"),
-        (observed("0.10000000149011612").fact, looks("np.float32(0.1)"), "confirmed"),
-        (observed("0.10000000149011612").fact, looks("0.1"), "not confirmed"),
-        (RAISED, "raise ValueError('no')\n", "confirmed"),
-        (RAISED, "e = ValueError('no')\ne.add_note('-----\\nand why')\nraise e\n", "confirmed"),
-        (RAISED, "raise TypeError('no')\n", "not confirmed"),
-        (RAISED, "print('ValueError')\n", "not confirmed"),
-        (RAISED, "import sys\nsys.stderr.write(': oops')\nsys.exit(1)\n", "not confirmed"),
-        (RAISED, "import sys\nsys.stderr.write('((( oops')\nsys.exit(1)\n", "not confirmed"),
-        (RAISED, "import sys\nsys.stdout.buffer.write(bytes([255]))\nraise ValueError\n", "confirmed"),
-        (SINGLE, looks("np.ones(2)"), "confirmed"),
-        (SINGLE, looks("np.ones(2, 'f4')"), "not confirmed"),
-        (SINGLE, "print(1.0, 'torch.float64')\n", "confirmed"),
-        (SINGLE, "print(1.0, 'bfloat64')\n", "not confirmed"),
-        (CHOICE, slopes("0.5, 0.25"), "confirmed"),
-        (CHOICE, slopes("1.0, 0.5"), "not confirmed"),
-        (CHOICE, slopes("0.25, 0.75"), "not confirmed"),
-        (MATRIX, looks("[0.5, 1.0]"), "confirmed"),
-        (MATRIX, looks("None"), "not confirmed"),
-        (MATRIX, looks("[0.0, 0.0]"), "not confirmed"),
-        (Calls(hook="h", seen=0, expected=1), looks("[]", of="what h saw"), "confirmed"),
-        (TWO, looks("[np.array(1.), np.array(2.)]", of="what h saw"), "confirmed"),
-        (TWO, looks("[np.array(1.)]", of="what h saw"), "not confirmed"),
-        (WRITTEN, (SEED, Code("s *= 2\n"), SEEDS), "confirmed"),
-        (WRITTEN, (SEED, SEEDS), "not confirmed"),
-        (AFTER, "raise KeyError('x')\n", "confirmed"),
-        (AFTER, looks("None"), "not confirmed"),
-        (Absent(subject=X), looks("None"), "confirmed"),
-        (Absent(subject=X), looks("0.0"), "not confirmed"),
-        (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(1)"), "confirmed"),
-        (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(2)"), "not confirmed"),
-        (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(())"), "not confirmed"),
-        (leads("a"), walks("[]"), "confirmed"),
-        (leads("a"), walks("[x] if node else []"), "not confirmed"),
-        (leads("a", "x", "x"), walks("[x, x]"), "confirmed"),
-        (leads("c"), walks("[]"), "not confirmed"),
-        (Measured(quantity="memory"), "print((160, 41))\n", "confirmed"),
-        (Measured(quantity="memory"), "print((160, 40))\n", "not confirmed"),
-        (Measured(quantity="memory"), "print(160)\n", "not confirmed"),
-        (Measured(quantity="growth"), REPEATED.replace("LEFT", "9"), "confirmed"),
-        (Measured(quantity="growth"), REPEATED.replace("LEFT", "8"), "not confirmed"),
-        (Measured(quantity="growth"), REPEATED.replace("LEFT", "9").replace(TRACES, "import gc"), "not confirmed"),
-        (Measured(quantity="growth"), REPEATED.replace("LEFT", "65").replace(TRACES, "import gc"), "confirmed"),
-        (Measured(quantity="growth"), "print([0, 1, 2])\n", "not confirmed"),
-        (Measured(quantity="tensor"), "print('Tensor(1.0)')\n", "confirmed"),
-        (Measured(quantity="tensor"), "print(None)\n", "not confirmed"),
-        (Measured(quantity="time"), SLOW.replace("POWER", "2"), "confirmed"),
-        (Measured(quantity="time"), SLOW.replace("POWER", "1"), "not confirmed"),
-        (Measured(quantity="time"), "print('fast')\n", "not confirmed"),
-        (noted("2.0", "0.0"), notes("('b', [(1.0, 1)])", "('a', [(0.0, 1), (2.0, 1)])"), "confirmed"),
-        (noted("2.0", "0.0"), notes("('b', [(1.0, 1)])", "('a', [(0.0, 1), (None, 1)])"), "not confirmed"),
-        (noted("2.0", "0.0"), "print('a', [(2.0, 1)])\n", "not confirmed"),
-        (noted(None, "1.0"), notes("('a', [(None, 1)])"), "confirmed"),
-        (noted(None, "1.0"), notes("('a', [(1.0, 1)])"), "not confirmed"),
-        (noted(None, "0.0"), notes("('a', [(0.0, 1), (None, 1)])"), "confirmed"),
-        (noted(None, "0.0"), notes("('a', [(0.0, 1)])"), "not confirmed"),
-        (noted(None, "1.0", 0), notes("('b', [(1.0, 1)])"), "confirmed"),
-        (noted(None, "0.0", 0), notes("('a', [(None, 1)])"), "not confirmed"),
-        (DEEP, "raise RecursionError\n", "confirmed"),
-        (DEEP, "raise MemoryError\n", "not confirmed"),
-        (RAISED, "import os\nos.abort()\n", "not confirmed"),
-        (Comment(text="something else"), NUMBERS, "not confirmed"),
-        (Comment(text="something else"), "import nothing_that_exists as n\nn.f()\n", "could not be run"),
-        (ENTRY, looks("1 / 3", before="import refgrad\nrefgrad.f()\n"), "could not be run"),
-        (ENTRY, "const x = 1;", "could not be run"),
-    ],
-)
-def test_a_program_is_held_against_the_evidence_of_its_verdict(fact: Fact, program: str | Program, answer: str) -> None:
+CASES: Final = [
+    (ENTRY, looks("1 / 3"), "confirmed"),
+    (ENTRY, looks("0.3333333333333334"), "not confirmed"),
+    (ENTRY, looks("4.48"), "not confirmed"),
+    (ENTRY, NUMBERS, "confirmed"),
+    (ENTRY, "print('0.3333333333333333')\n", "not confirmed"),
+    (ENTRY, NUMBERS + "raise ValueError\n", "not confirmed"),
+    (ENTRY, looks("1 / 3", before="raise ValueError\n"), "not confirmed"),
+    (NOTHING, looks("float('nan')"), "confirmed"),
+    (NOTHING, looks("0.5"), "not confirmed"),
+    (observed("-0.0").fact, looks("0.0"), "not confirmed"),
+    (observed("-0.0").fact, looks("-0.0"), "confirmed"),
+    (observed("0.10000000149011612").fact, looks("np.float32(0.1)"), "confirmed"),
+    (observed("0.10000000149011612").fact, looks("0.1"), "not confirmed"),
+    (RAISED, "raise ValueError('no')\n", "confirmed"),
+    (RAISED, "e = ValueError('no')\ne.add_note('-----\\nand why')\nraise e\n", "confirmed"),
+    (RAISED, "raise TypeError('no')\n", "not confirmed"),
+    (RAISED, "print('ValueError')\n", "not confirmed"),
+    (RAISED, "import sys\nsys.stderr.write(': oops')\nsys.exit(1)\n", "not confirmed"),
+    (RAISED, "import sys\nsys.stderr.write('((( oops')\nsys.exit(1)\n", "not confirmed"),
+    (RAISED, "import sys\nsys.stdout.buffer.write(bytes([255]))\nraise ValueError\n", "confirmed"),
+    (SINGLE, looks("np.ones(2)"), "confirmed"),
+    (SINGLE, looks("np.ones(2, 'f4')"), "not confirmed"),
+    (SINGLE, "print(1.0, 'torch.float64')\n", "confirmed"),
+    (SINGLE, "print(1.0, 'bfloat64')\n", "not confirmed"),
+    (CHOICE, slopes("0.5, 0.25"), "confirmed"),
+    (CHOICE, slopes("1.0, 0.5"), "not confirmed"),
+    (CHOICE, slopes("0.25, 0.75"), "not confirmed"),
+    (MATRIX, looks("[0.5, 1.0]"), "confirmed"),
+    (MATRIX, looks("None"), "not confirmed"),
+    (MATRIX, looks("[0.0, 0.0]"), "not confirmed"),
+    (Calls(hook="h", seen=0, expected=1), looks("[]", of="what h saw"), "confirmed"),
+    (TWO, looks("[np.array(1.), np.array(2.)]", of="what h saw"), "confirmed"),
+    (TWO, looks("[np.array(1.)]", of="what h saw"), "not confirmed"),
+    (WRITTEN, (SEED, Code("s *= 2\n"), SEEDS), "confirmed"),
+    (WRITTEN, (SEED, SEEDS), "not confirmed"),
+    (AFTER, "raise KeyError('x')\n", "confirmed"),
+    (AFTER, looks("None"), "not confirmed"),
+    (Absent(subject=X), looks("None"), "confirmed"),
+    (Absent(subject=X), looks("0.0"), "not confirmed"),
+    (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(1)"), "confirmed"),
+    (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(2)"), "not confirmed"),
+    (Shape(subject=X, seen=(1,), expected=()), looks("np.ones(())"), "not confirmed"),
+    (leads("a"), walks("[]"), "confirmed"),
+    (leads("a"), walks("[x] if node else []"), "not confirmed"),
+    (leads("a", "x", "x"), walks("[x, x]"), "confirmed"),
+    (leads("c"), walks("[]"), "not confirmed"),
+    (Measured(quantity="memory"), "print((160, 41))\n", "confirmed"),
+    (Measured(quantity="memory"), "print((160, 40))\n", "not confirmed"),
+    (Measured(quantity="memory"), "print(160)\n", "not confirmed"),
+    (Measured(quantity="growth"), REPEATED.replace("LEFT", "9"), "confirmed"),
+    (Measured(quantity="growth"), REPEATED.replace("LEFT", "8"), "not confirmed"),
+    (Measured(quantity="growth"), REPEATED.replace("LEFT", "9").replace(TRACES, "import gc"), "not confirmed"),
+    (Measured(quantity="growth"), REPEATED.replace("LEFT", "65").replace(TRACES, "import gc"), "confirmed"),
+    (Measured(quantity="growth"), "print([0, 1, 2])\n", "not confirmed"),
+    (Measured(quantity="tensor"), "print('Tensor(1.0)')\n", "confirmed"),
+    (Measured(quantity="tensor"), "print(None)\n", "not confirmed"),
+    (Measured(quantity="time"), SLOW.replace("POWER", "2"), "confirmed"),
+    (Measured(quantity="time"), SLOW.replace("POWER", "1"), "not confirmed"),
+    (Measured(quantity="time"), "print('fast')\n", "not confirmed"),
+    (noted("2.0", "0.0"), notes("('b', [(1.0, 1)])", "('a', [(0.0, 1), (2.0, 1)])"), "confirmed"),
+    (noted("2.0", "0.0"), notes("('b', [(1.0, 1)])", "('a', [(0.0, 1), (None, 1)])"), "not confirmed"),
+    (noted("2.0", "0.0"), "print('a', [(2.0, 1)])\n", "not confirmed"),
+    (noted(None, "1.0"), notes("('a', [(None, 1)])"), "confirmed"),
+    (noted(None, "1.0"), notes("('a', [(1.0, 1)])"), "not confirmed"),
+    (noted(None, "0.0"), notes("('a', [(0.0, 1), (None, 1)])"), "confirmed"),
+    (noted(None, "0.0"), notes("('a', [(0.0, 1)])"), "not confirmed"),
+    (noted(None, "1.0", 0), notes("('b', [(1.0, 1)])"), "confirmed"),
+    (noted(None, "0.0", 0), notes("('a', [(None, 1)])"), "not confirmed"),
+    (DEEP, "raise RecursionError\n", "confirmed"),
+    (DEEP, "raise MemoryError\n", "not confirmed"),
+    (RAISED, "import os\nos.abort()\n", "not confirmed"),
+    (Comment(text="something else"), NUMBERS, "not confirmed"),
+    (Comment(text="something else"), "import nothing_that_exists as n\nn.f()\n", "could not be run"),
+    (ENTRY, looks("1 / 3", before="import refgrad\nrefgrad.f()\n"), "could not be run"),
+    (ENTRY, "const x = 1;", "could not be run"),
+]
+
+
+@pytest.fixture(scope="module")
+def forked() -> ForkedPrograms:
+    """Return what the programs of all cases show, which takes one interpreter in place of one for each."""
+    return ForkedPrograms("import numpy", [script(fact, program).text for fact, program, _ in CASES])
+
+
+@each(("fact", "program", "answer"), CASES)
+def test_a_program_is_held_against_the_evidence_of_its_verdict(
+    fact: Fact, program: str | Program, answer: str, forked: ForkedPrograms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirmation, "subprocess", forked)
     assert confirm(script(fact, program)).answer == answer
 
 

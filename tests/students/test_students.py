@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from refgrad.cli import main
 from refgrad.grading.checks.families import all_checks
 from refgrad.report.document import read_report
+from tests.effort import each, in_turns
 
 FOLDER: Final = Path(__file__).parent
 ENGINES: Final = {path.stem: path for path in sorted((FOLDER / "engines").glob("*.py"))}
@@ -31,8 +32,8 @@ MAY_IMPORT: Final = frozenset({*sys.stdlib_module_names, "numpy"})
 STEP: Final = 1e-5
 """Distance of the points of a central difference from the point itself."""
 
-ORDINARY: Final = frozenset({"unbroadcast_drops_axes", "right_functions"})
-"""The engines that are graded at every merge, at smoke. All are graded as by default under the marker ``slow``."""
+ORDINARY: Final = ("unbroadcast_drops_axes", "right_functions")
+"""The engines that CI grades at smoke, in turns. All are graded as by default under the marker ``slow``."""
 
 FINDING: Final = re.compile(r"^[a-z-]+: (?P<id>[a-z_/0-9]+) \((?P<level>MUST|SHOULD)\)$", re.MULTILINE)
 """The line that begins a finding."""
@@ -43,7 +44,7 @@ def test_every_engine_stands_in_the_table_once() -> None:
     assert (len(FAULTY), len(RIGHT)) == (30, 10)
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@each("name", ENGINES)
 def test_an_engine_is_one_file_that_needs_numpy_alone(name: str) -> None:
     source = ENGINES[name].read_text(encoding="utf-8")
     imported: set[str] = set()
@@ -56,27 +57,20 @@ def test_an_engine_is_one_file_that_needs_numpy_alone(name: str) -> None:
     assert 40 <= len(source.splitlines()) <= 200
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@each("name", FAULTY)
 def test_a_faulty_engine_has_another_gradient_than_the_true_one(name: str) -> None:
     row = FAULTY[name]
     expected = np.asarray(eval(row["gradient"], {"np": np}), np.float64)
     assert not _agree(_result(name, row["program"]), expected)
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@each("name", FAULTY)
 def test_a_first_finding_that_is_accepted_exists(name: str) -> None:
     ids = [check.id for check in all_checks()]
     assert [pattern for pattern in FAULTY[name]["first"] if not any(fnmatch(each, pattern) for each in ids)] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "program"),
-    [
-        pytest.param(name, program, id=f"{name}-{n}")
-        for name in RIGHT
-        for n, program in enumerate(RIGHT[name]["programs"])
-    ],
-)
+@each(("name", "program"), [(name, program) for name in RIGHT for program in RIGHT[name]["programs"]])
 def test_a_right_engine_agrees_with_central_differences(name: str, program: Mapping[str, str]) -> None:
     at = np.asarray(eval(program["at"], {"np": np}), np.float64)
     gradient = _result(name, program["run"], at if at.ndim else float(at))
@@ -91,8 +85,9 @@ def test_central_differences_are_those_of_a_sum_over_all_entries() -> None:
 
 def _graded(names: Mapping[str, Any]) -> list[Any]:
     """Return the names and profiles as parameters: all checks are run on each, which is slow at standard."""
-    smoke = [pytest.param(name, "smoke", marks=pytest.mark.whole) for name in names if name in ORDINARY]
-    return [*smoke, *(pytest.param(name, "standard", marks=pytest.mark.slow) for name in names)]
+    smoke = in_turns([(name, "smoke") for name in ORDINARY], 2, pytest.mark.whole)
+    standard = [pytest.param(name, "standard", marks=pytest.mark.slow) for name in names]
+    return [*(case for case in smoke if case.values[0] in names), *standard]
 
 
 @pytest.mark.parametrize(("name", "profile"), _graded(FAULTY))

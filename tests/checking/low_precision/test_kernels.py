@@ -12,6 +12,7 @@ import pytest
 from refgrad import check_gradients
 from tests.checking.low_precision.kernels import FAULTS, KERNELS, Choices, torch
 from tests.checking.low_precision.table import DTYPES, EVERY, HIDDEN, RIGHT, WRONG, outcome
+from tests.effort import turn
 
 pytestmark = pytest.mark.engines
 
@@ -25,11 +26,16 @@ MISSED = frozenset({
 
 
 def cases(names: Any) -> list[Any]:
-    """Return kernels and dtypes; those that take long are slow."""
+    """Return kernels and dtypes; those that take long are slow, and each run takes every second one of the others."""
     return [
-        pytest.param(name, dtype, marks=() if name in names else pytest.mark.slow, id=f"{name} {str(dtype)[6:]}")
-        for name in KERNELS
-        for dtype in DTYPES
+        pytest.param(
+            name,
+            dtype,
+            marks=[pytest.mark.slow] * (name not in names or (row + column + turn()) % 2),
+            id=f"{name} {str(dtype)[6:]}",
+        )
+        for row, name in enumerate(KERNELS)
+        for column, dtype in enumerate(DTYPES)
     ]
 
 

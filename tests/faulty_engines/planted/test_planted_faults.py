@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.effort import in_turns
 from tests.faulty_engines.derived.grading import searches_kept_brief
 from tests.faulty_engines.planted.fault import KINDS
 from tests.faulty_engines.planted.faults import FAULTS, LEGAL, OF_PYTORCH, SURVIVORS
@@ -58,13 +59,13 @@ LONGEST = pytest.param(ALWAYS[-1], marks=pytest.mark.slow)
 """A fault whose search takes longer than all others together; `test_small_graphs.py` holds its check, too."""
 
 
-@pytest.mark.parametrize("name", [*ALWAYS[:-1], LONGEST])
+@pytest.mark.parametrize("name", [*in_turns(ALWAYS[:-1]), LONGEST])
 def test_a_fault_is_found_on_every_seed(name: str) -> None:
     found = result(name)
     assert found.killed, found
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", in_turns(CHOSEN))
 def test_a_legal_choice_is_no_fault(name: str) -> None:
     found = result(name)
     assert not found.flagged, found

@@ -20,6 +20,7 @@ from refgrad.native.languages import Python
 from refgrad.native.library import RaisedError
 from refgrad.native.observation import Observation, Raised
 from refgrad.scenario import parse
+from tests.effort import sampled
 from tests.grading.measurements.broken_graphs import GRAPH_FAULTS, GraphFault
 
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "introspection"}
@@ -42,7 +43,7 @@ def test_two_engines_record_what_they_must(engine: str, name: str) -> None:
     assert reading.examples >= len(measurement.parameters["graphs"])
 
 
-@pytest.mark.parametrize("fault", GRAPH_FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", sampled(GRAPH_FAULTS, 3, turns=2), ids=lambda fault: fault.name)
 def test_a_wrong_graph_fails_the_behaviours_that_it_breaks_and_no_other(fault: GraphFault) -> None:
     engine = fault.start()
     result = {name: measured(engine, name) for name in BEHAVIOURS}

@@ -72,7 +72,7 @@ def test_memory_that_every_iteration_leaves_is_reported(
     assert result.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
 
 
-@pytest.mark.parametrize("fault", KEEPING_FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", sampled(KEEPING_FAULTS, 2), ids=lambda fault: fault.name)
 def test_kept_memory_is_reported_and_nothing_else(fault: KeepingFault) -> None:
     engine = fault.start()
     result = {name: result_of(engine, name).outcome for name in QUICK}

@@ -9,7 +9,7 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -29,12 +29,13 @@ from refgrad.report.confirmation import confirm
 from refgrad.report.document import Report, build_report
 from refgrad.report.findings import Script, scripts
 from refgrad.report.pages import write_pages
+from tests.effort import turn
 from tests.report.committed import committed_report
 from tests.report.example import SILENT, VERDICTS, example_report, reading, write_example
 from tests.report.forked_programs import ForkedPrograms
 
-OF_A_CHAPTER = 5
-"""Failures of a chapter that are judged again and shown; `-m slow` shows all."""
+OF_A_CHAPTER = 3
+"""Number of failures of a chapter that are judged again and shown: others each day. `-m slow` shows all."""
 
 
 def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -199,10 +200,12 @@ def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgr
 
 
 def graded(name: str, shared: SharedVerdicts, most: int | None) -> Report:
-    """Judge again the first failures of each chapter of the committed report; the rest is as it says there."""
+    """Judge again some failures of each chapter of the committed report; the rest is as it says there."""
     committed = committed_report(name).verdicts
-    chapters = groupby((verdict for verdict in committed if verdict.failed), key=lambda verdict: verdict.chapter)
-    failed = {verdict.id for _, verdicts in chapters for verdict in islice(verdicts, most)}
+    failures = (verdict for verdict in committed if verdict.failed)
+    chapters = [[each.id for each in group] for _, group in groupby(failures, key=lambda verdict: verdict.chapter)]
+    rotated = (chapter[turn() * OF_A_CHAPTER % len(chapter) :] + chapter for chapter in chapters)
+    failed = {name for chapter in rotated for name in chapter[:most]}
     for verdict in committed:
         if verdict.id not in failed:
             shared.computed_once(verdict.id, partial(_given, verdict))
