@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.effort import each
 from tests.repository.sources import ROOT
 
 ROWS: dict[str, Any] = tomllib.loads((ROOT / "reports" / "engines.toml").read_text(encoding="utf-8"))
@@ -19,7 +20,7 @@ def test_every_third_party_engine_with_a_report_has_a_row_and_no_other_has() -> 
     assert sorted(ROWS) == REPORTS
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@each("name", REPORTS)
 def test_a_row_gives_the_version_the_language_and_the_profile_of_the_report(name: str) -> None:
     row, report = ROWS[name], json.loads(Path(ROOT / "reports" / f"{name}.json").read_text(encoding="utf-8"))
     version = report["engine"]["version"].partition("+")[0]

@@ -7,6 +7,7 @@ import pytest
 
 import refgrad.engine as torch
 from refgrad.engine import Tensor
+from tests.effort import each
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
@@ -284,7 +285,7 @@ def test_leading_axes_of_length_one_of_what_is_written_are_dropped() -> None:
     assert x.grad.tolist() == [[[5.0, 7.0]]]
 
 
-@pytest.mark.parametrize("length", [(), (1,), (2,), (3,), (1, 3), (2, 1), (2, 2), (2, 3), (1, 1, 3), (2, 2, 3)])
+@each("length", [(), (1,), (2,), (3,), (1, 3), (2, 1), (2, 2), (2, 3), (1, 1, 3), (2, 2, 3)])
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 1), (2, 3)])
 def test_what_numpy_cannot_assign_is_refused(shape: tuple[int, ...], length: tuple[int, ...]) -> None:
     target, value = torch.zeros(shape), torch.ones(length)

@@ -11,6 +11,7 @@ from refgrad.grading.checks.families import OF_OPERATORS
 from refgrad.grading.checks.graphs import GRAPHS
 from refgrad.grading.judging.verdict import Level
 from refgrad.grading.settings import EFFORTS, NUMBERS, Settings
+from tests.effort import each
 from tests.repository.sources import PACKAGE, python_files
 
 SOURCE = "".join(path.read_text(encoding="utf-8") for path in python_files(PACKAGE)).replace("'", '"')
@@ -34,7 +35,7 @@ def test_a_longer_profile_never_tries_less() -> None:
     assert Settings("thorough").effort is thorough
 
 
-@pytest.mark.parametrize("name", [*EFFORTS["smoke"], *(name for table in NUMBERS.values() for name in table)])
+@each("name", [*EFFORTS["smoke"], *(name for table in NUMBERS.values() for name in table)])
 def test_every_number_is_read(name: str) -> None:
     chapters = {family.name for family in OF_OPERATORS}
     assert f'["{name}"]' in SOURCE or name in chapters

@@ -17,9 +17,10 @@ from refgrad.grading.first_adapter.candidates import (
 )
 from refgrad.native.languages.language import Template
 from refgrad.operators import operator_table
+from tests.effort import each
 
 
-@pytest.mark.parametrize("name", operator_table())
+@each("name", operator_table())
 def test_spellings_are_templates_of_the_operators_placeholders(name: str) -> None:
     operator = operator_table()[name]
     texts = list(spellings_of(operator, ["me", "me.nn"]))

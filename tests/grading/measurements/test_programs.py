@@ -13,6 +13,7 @@ from refgrad.grading.measurements.programs import PARTS, MeasuredProgram, filled
 from refgrad.native.adapter import FunctionalAdapter
 from refgrad.native.engine import Engine, start
 from refgrad.native.library import Library, function
+from tests.effort import each
 from tests.native.reference import ADAPTER
 
 TAPE = Library(start(ADAPTER))
@@ -48,7 +49,7 @@ def test_a_field_stands_for_a_call_a_template_or_a_part(text: str, lines: list[s
     assert filled(text, library) == lines
 
 
-@pytest.mark.parametrize("name", ALL)
+@each("name", ALL)
 @pytest.mark.parametrize("library", [TAPE, FUNCTIONAL], ids=["tape", "functional"])
 def test_every_program_is_one_of_python(name: str, library: Library) -> None:
     program = ALL[name]

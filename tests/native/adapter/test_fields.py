@@ -15,6 +15,7 @@ from refgrad.native.adapter.fields import STATEFUL_FEATURES, AdapterField, requi
 from refgrad.native.adapter.files import file_fields
 from refgrad.native.languages.language import Template
 from refgrad.operators.table import AttributeType
+from tests.effort import each
 from tests.native.tiny_engine import tiny_adapter
 from tests.report.placeholders import ATTRIBUTE_FORMATS, PLACEHOLDERS
 
@@ -30,14 +31,14 @@ def texts(row: AdapterField) -> list[str]:
     return list(example.values()) if row.writes else [example]
 
 
-@pytest.mark.parametrize("name", file_fields("family"))
+@each("name", file_fields("family"))
 def test_the_example_of_a_field_is_what_an_engine_file_may_hold(name: str) -> None:
     row = file_fields("family")[name]
     document = tomllib.loads(f"{name} = {row.toml}")
     Draft202012Validator(dict(row.schema)).validate(document[name])
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@each("name", TEMPLATES)
 def test_the_example_of_a_template_uses_the_placeholders_of_its_row_alone(name: str) -> None:
     for text in texts(TEMPLATES[name]):
         assert set(Template(text).fields) <= set(TEMPLATES[name].placeholders or ())

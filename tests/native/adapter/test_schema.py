@@ -19,6 +19,7 @@ from refgrad.native.adapter.files import FILE_FIELDS, file_fields
 from refgrad.scenario.constants import FLOATING
 from refgrad.scenario.kinds import WRITES
 from refgrad.specification import specs_directory
+from tests.effort import each
 
 SCHEMA = schema_of("engine")
 FILES = sorted((specs_directory() / "engines").rglob("*.toml"))
@@ -59,7 +60,7 @@ def test_the_schema_is_one_of_json_schema() -> None:
     jsonschema_rs.meta.validate(SCHEMA)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES)
 def test_every_engine_and_family_satisfies_the_published_schema(path: Path) -> None:
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     Draft202012Validator(SCHEMA).validate(document)

@@ -6,18 +6,18 @@ import ast
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad.report.findings.folding import Folding
+from tests.effort import each
 
 
 def folded(text: str) -> str:
     return ast.unparse(ast.fix_missing_locations(Folding().visit(ast.parse(text))))
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ("b = np.rot90(a, 1) if (1, 0) == (0, 1) else np.rot90(a, 1, (1, 0))", "b = np.rot90(a, 1, (1, 0))"),

@@ -13,6 +13,7 @@ from refgrad.grading.settings import Settings
 from refgrad.lifecycle import required_features
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, start
+from tests.effort import each
 from tests.faulty_engines.removals.removals import STATEFUL_REMOVALS
 from tests.faulty_engines.stateful.accumulation_faults import STATEFUL_ACCUMULATION_FAULTS
 from tests.faulty_engines.stateful.gradient_faults import STATEFUL_GRADIENT_FAULTS
@@ -46,7 +47,7 @@ def test_faults_have_names_of_their_own_and_each_removal_is_of_use() -> None:
     assert {fault.name for fault in STATEFUL_REMOVALS} <= set(REMOVED.values())
 
 
-@pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)
+@each("behaviour", BEHAVIOURS.values())
 def test_the_reference_engine_as_it_is_shows_every_behaviour(behaviour: Behaviour) -> None:
     assert fails(behaviour, start(find_adapter("refgrad"))) == []
 
