@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
@@ -9,6 +11,7 @@ import refgrad.cli  # noqa: F401 (so that sessions within this process need not 
 from refgrad.grading.bench import Bench
 from refgrad.pytest_plugin.conformance import EngineSession
 from refgrad.report.document import Report, read_report
+from tests.faulty_engines.remembering import remembered_scenarios
 from tests.pytest_plugin.toy_engine import import_toy_engine, write_toy_engine
 from tests.snapshots.placement import PlainText
 
@@ -49,6 +52,12 @@ class Folder:
     def verdicts(self, name: str) -> dict[str, str]:
         """Return the outcomes of a report by check."""
         return {verdict.id: verdict.verdict for verdict in self.report(name).verdicts}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def scenarios_are_remembered() -> Iterator[None]:
+    with remembered_scenarios():
+        yield
 
 
 @pytest.fixture

@@ -252,9 +252,9 @@ def test_what_a_program_said_is_shown() -> None:
 
 
 def test_a_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[confirm.__module__], "SECONDS", 0.5)
+    monkeypatch.setattr(sys.modules[confirm.__module__], "SECONDS", 0.2)
     confirmation = confirm(script(ENTRY, "while True:\n    pass\n"))
-    assert (confirmation.answer, confirmation.transcript) == ("not confirmed", "no answer after 0.5 s")
+    assert (confirmation.answer, confirmation.transcript) == ("not confirmed", "no answer after 0.2 s")
     hung = replace(confirmation.script, verdict=replace(confirmation.script.verdict, verdict="hung"))
     assert confirm(hung).answer == "confirmed"
     assert confirm(script(Measured(quantity="time"), "while True:\n    pass\n")).answer == "confirmed"
