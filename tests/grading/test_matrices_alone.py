@@ -51,7 +51,7 @@ def matrices(**changes: Any) -> Bench:
         "operators/matmul",
         "operators/sum",
         "contracts/matmul",
-        "graphs/several_backwards",
+        pytest.param("graphs/several_backwards", marks=pytest.mark.whole),
         "claims/arrays",
         "claims/float64",
         "claims/retain_graph",

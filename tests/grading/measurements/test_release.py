@@ -58,7 +58,9 @@ def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, nam
 @pytest.mark.parametrize(
     ("behaviour", "fault"),
     sampled(
-        {name: fault for fault in KEEPING_FAULTS for name in BEHAVIOURS if name in fault.breaks - set(QUICK)}.items(), 2
+        {name: fault for fault in KEEPING_FAULTS for name in BEHAVIOURS if name in fault.breaks - set(QUICK)}.items(),
+        4,
+        turns=2,
     ),
     ids=lambda each: each.name if isinstance(each, KeepingFault) else each,
 )
@@ -72,7 +74,7 @@ def test_memory_that_every_iteration_leaves_is_reported(
     assert result.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
 
 
-@pytest.mark.parametrize("fault", sampled(KEEPING_FAULTS, 2), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", sampled(KEEPING_FAULTS, 4, turns=2), ids=lambda fault: fault.name)
 def test_kept_memory_is_reported_and_nothing_else(fault: KeepingFault) -> None:
     engine = fault.start()
     result = {name: result_of(engine, name).outcome for name in QUICK}

@@ -223,7 +223,7 @@ LEGAL = (
 LEVELS = {"exceptional": "MUST", "infinities": "SHOULD", "tails": "SHOULD"}
 
 
-@pytest.mark.parametrize("fault", sampled(FAULTS, 2), ids=[fault.name for fault in FAULTS])
+@pytest.mark.parametrize("fault", sampled(FAULTS, 4, turns=2), ids=[fault.name for fault in FAULTS])
 def test_an_engine_is_caught_that(fault: Spelled) -> None:
     found = verdict(fault.bench(), fault.check)
     assert (found.verdict, found.level) == ("wrong", LEVELS[fault.check.partition("/")[0]]), found.message
