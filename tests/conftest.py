@@ -52,9 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(PassedTests(config))
 
 
-def pytest_report_header() -> str:
-    """Return the line that says how to run the same tests again."""
-    return f"tests that take turns: {TURN}={turn()}"
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what selects the same tests again on another day, with ``-q`` too."""
+    terminalreporter.line(f"Long families of tests take turns: {TURN}={turn()}")
 
 
 class PassedTests:

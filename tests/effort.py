@@ -25,7 +25,7 @@ def seeds(count: int) -> range:
 
 
 TURN = "REFGRAD_TESTS_TURN"
-"""The environment variable that sets the turn, to repeat a run of another day. pytest prints it in its header."""
+"""The environment variable that sets the turn, to repeat a run of another day. pytest prints it after the tests."""
 
 
 def turn() -> int:
@@ -40,8 +40,8 @@ def sampled(cases: Iterable[Any], step: int, turns: int = 1) -> list[Any]:
     have the marker ``slow``, too. A tuple is a case of several parameters.
     """
     listed = list(cases)
-    others = in_turns([case for n, case in enumerate(listed) if n % step], turns, pytest.mark.whole)
-    return [_parameters(case) if n % step == 0 else others.pop(0) for n, case in enumerate(listed)]
+    others = iter(in_turns([case for n, case in enumerate(listed) if n % step], turns, pytest.mark.whole))
+    return [next(others) if n % step else _parameters(case) for n, case in enumerate(listed)]
 
 
 def in_turns(cases: Iterable[Any], turns: int = 2, *marks: pytest.MarkDecorator) -> list[Any]:
