@@ -104,7 +104,8 @@ def test_a_fault_is_seen_where_it_is_larger_than_the_tolerance(
 
 
 @pytest.mark.parametrize(
-    "options", [("-p", "xdist", "-n", "1"), ("--import-mode=importlib",), ("-p", "no:cacheprovider")]
+    "options",
+    sampled([(("-p", "xdist", "-n", "1"),), (("--import-mode=importlib",),), (("-p", "no:cacheprovider"),)], 3),
 )
 def test_pytest_may_have_any_options(project: Path, options: tuple[str, ...]) -> None:
     suite = GradedSuite("mine:gradient", (*PYTEST, "-o", "pythonpath=.", *options))

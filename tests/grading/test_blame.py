@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.effort import sampled
 from tests.grading.broken import bench, verdict
 
 DEPENDENT = ("second_order/{0}", "contracts/{0}", "forward_mode/{0}")
@@ -86,7 +87,7 @@ def once(x, axes):
 """
 
 
-@pytest.mark.parametrize("name", ["exp", "divide", "matmul", "sum"])
+@pytest.mark.parametrize("name", sampled(["exp", "divide", "matmul", "sum"], 2))
 def test_operators_that_are_applied_to_views_are_not_blamed_for_what_makes_the_views(name: str) -> None:
     broken = bench(ONCE, operators={"transpose": "once({x}, {axes})"})
     assert verdict(broken, "contracts/transpose").verdict == "wrong"

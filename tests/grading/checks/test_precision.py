@@ -19,6 +19,7 @@ from refgrad.grading.settings import Settings
 from refgrad.native.adapter import AdapterError, TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.scenario import parse
+from tests.effort import sampled
 from tests.grading.broken import bench, verdict
 
 REFERENCE = find_adapter("refgrad")
@@ -127,7 +128,7 @@ def few_operators(adapter: TapeAdapter) -> TapeAdapter:
     return replace(adapter, operators={name: text for name, text in adapter.operators.items() if name in kept})
 
 
-@pytest.mark.parametrize("kind", ["float32", "float16", "mixed_precision"])
+@pytest.mark.parametrize("kind", sampled(["float32", "float16", "mixed_precision"], 3))
 def test_the_reference_engine_passes_graphs_of_every_dtype_that_it_offers(kind: str) -> None:
     assert isinstance(REFERENCE, TapeAdapter)
     assert checked(start(few_operators(REFERENCE)), kind) == "passed"

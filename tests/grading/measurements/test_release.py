@@ -42,7 +42,7 @@ def result_of(engine: Engine, behaviour: str, profile: str = "smoke") -> Reading
     return take_measurement(engine, measurement, Settings(profile))
 
 
-@pytest.mark.parametrize("name", BEHAVIOURS)
+@pytest.mark.parametrize("name", sampled(BEHAVIOURS, 3, turns=2))
 def test_the_reference_engine_lets_go_of_everything(name: str) -> None:
     assert result_of(start(find_adapter("refgrad")), name).outcome == "passed"
 
