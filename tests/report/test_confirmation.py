@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -116,7 +117,7 @@ def leads(node: str, *parents: str) -> Parents:
     return Parents(node=node, seen=parents, expected=("x",))
 
 
-CASES: Final = [
+CASES: Final[Sequence[tuple[Fact, str | Program, str]]] = [
     (ENTRY, looks("1 / 3"), "confirmed"),
     (ENTRY, looks("0.3333333333333334"), "not confirmed"),
     (ENTRY, looks("4.48"), "not confirmed"),
