@@ -15,7 +15,7 @@ import numpy.typing as npt
 from refgrad.generation.attributes.rules import accepts, admits
 from refgrad.generation.operands import bound
 from refgrad.generation.profile import MAGNITUDES
-from refgrad.interpreter import NUMPY_FUNCTIONS, keywords, noted
+from refgrad.interpreter import NUMPY_FUNCTIONS, keywords, noted, noted_once
 from refgrad.operators import Formula, Operator, operator_table
 from refgrad.operators.structures import kept_shape, reduced_axes
 from refgrad.scenario import Apply
@@ -51,10 +51,11 @@ class AppliedOperator:
 
         Raises ValueError if shapes or attributes do not fit.
         """
-        entries = () if self.operator.composite is None else noted(self.operator, self.arrays, self.attributes).entries
+        if self.operator.composite is None:
+            return []
         return [
             AppliedOperator(entry.operator, [x.array for x in entry.operands], entry.attributes, entry.array)
-            for entry in entries
+            for entry in noted_once(self.operator, self.arrays, self.attributes).entries
             if entry.operator is not None
         ]
 

@@ -21,10 +21,7 @@ MOST_STEPS: Final = 20_000
 """Largest number of steps of a composite operator in a bounded evaluation: about half a second of Python."""
 
 REMEMBERED: Final = 512
-"""Number of applications whose steps are cached: the drawn scenarios of a check are evaluated when they are run."""
-
-SMALL: Final = 1024
-"""Largest number of entries of the operands in the cache."""
+"""Number of applications, or scenarios, for which results are cached: a check draws several before it judges them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -143,36 +140,6 @@ def noted(
     ``attributes`` holds a value for every attribute; ``computed`` and ``bounded`` are the options of :class:`Notes`.
     Raises ValueError if shapes or attributes do not fit, IndexError if an index or an axis does not.
     """
-    if computed or bounded or sum(array.size for array in arrays) > SMALL:
-        return _noted(operator, arrays, attributes, computed=computed, bounded=bounded)
-    contents = tuple((array.dtype, array.shape, array.tobytes()) for array in arrays)
-    return _remembered(Application(operator, contents, repr(attributes), attributes))
-
-
-@dataclass(frozen=True, slots=True)
-class Application:
-    """An operator applied to arrays. Two are equal if all bits of the arrays and attributes are: -0.0 is not 0.0."""
-
-    operator: Operator
-    contents: tuple[tuple[np.dtype[Any], tuple[int, ...], bytes], ...]
-    attributes_text: str
-    attributes: Mapping[str, Any] = field(compare=False)
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _remembered(application: Application) -> Noted:
-    arrays = [np.frombuffer(data, dtype).reshape(shape) for dtype, shape, data in application.contents]
-    return _noted(application.operator, arrays, application.attributes)
-
-
-def _noted(
-    operator: Operator,
-    arrays: Sequence[npt.NDArray[Any]],
-    attributes: Mapping[str, Any],
-    *,
-    computed: bool = False,
-    bounded: bool = False,
-) -> Noted:
     inputs = tuple(map(InnerArray, arrays))
     notes = Notes(*inputs, computed=computed, bounded=bounded)
     try:
@@ -190,6 +157,30 @@ def _noted(
     return Noted(inputs, tuple(reversed(kept)))
 
 
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An operator applied to arrays. Two are equal if all bits of the arrays and attributes are: -0.0 is not 0.0."""
+
+    operator: Operator
+    contents: tuple[tuple[np.dtype[Any], tuple[int, ...], bytes], ...]
+    attributes_text: str
+    attributes: Mapping[str, Any] = field(compare=False)
+
+
+def noted_once(operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any]) -> Noted:
+    """Return what :func:`noted` returns without options. It is cached, unless the arrays are large."""
+    if sum(array.size for array in arrays) > REMEMBERED:
+        return noted(operator, arrays, attributes)
+    contents = tuple((array.dtype, array.shape, array.tobytes()) for array in arrays)
+    return _noted_once(Application(operator, contents, repr(attributes), attributes))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _noted_once(application: Application) -> Noted:
+    arrays = [np.frombuffer(data, dtype).reshape(shape) for dtype, shape, data in application.contents]
+    return noted(application.operator, arrays, application.attributes)
+
+
 def composed(
     operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any]
 ) -> tuple[npt.NDArray[Any], Noted]:
@@ -198,7 +189,7 @@ def composed(
     If the operator has stress values and these steps give a result that is not finite, the ``computed`` steps replace
     it, provided that theirs is finite.
     """
-    trace = noted(operator, arrays, attributes)
+    trace = noted_once(operator, arrays, attributes)
     result = trace.result.array
     if not operator.stress_values or np.isfinite(result).all():
         return result, trace

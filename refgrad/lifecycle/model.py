@@ -21,6 +21,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from refgrad.interpreter import REMEMBERED
 from refgrad.lifecycle.graph import AGREED, Extent, GraphNode, extent_of, may_share, vjps_of
 from refgrad.lifecycle.predictions import ExpectedFlag, ExpectedValue, Fails, Open, Policy, Prediction, Seen, Succeeds
 from refgrad.lifecycle.reverse_mode import ReverseMode
@@ -30,9 +31,6 @@ from refgrad.scenario import Scenario, Step, kinds
 
 OVERWRITING = "scattering"
 """Family of operators that write entries into an array. If they overwrite all of it, engines may not record it."""
-
-REMEMBERED = 2**9
-"""Number of scenarios whose predictions are cached: a check asks for features first, and compares afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 
 from refgrad.engine import softmax, tensor
 from refgrad.generation import Profile, operator_scenario
-from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expanded, noted
+from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate, expanded, noted, noted_once
 from refgrad.lifecycle import predict
 from refgrad.operators import Argument, Composite, Operators, operator_table
 from refgrad.oracles import CertifiedOracle
@@ -142,3 +142,22 @@ def test_a_composite_is_drawn_and_written_out(name: str) -> None:
         assert all(np.array_equal(values[key], inner[key], equal_nan=True) for key in values)
         required, kept = ([x.name for x in each.leaves if x.requires_grad] for each in (scenario, plain))
         assert kept == required
+
+
+def test_steps_are_kept_for_the_same_bits_only() -> None:
+    row = operator_table()["leaky_relu"]
+
+    def steps(number: float, slope: float) -> list[float]:
+        return [float(entry.array) for entry in noted_once(row, [np.array(number)], {"negative_slope": slope}).entries]
+
+    for number, slope in ((0.0, 0.5), (-0.0, 0.5), (-2.0, 0.0), (-2.0, -0.0)):
+        fresh = noted(row, [np.array(number)], {"negative_slope": slope}).entries
+        assert list(map(repr, steps(number, slope))) == [repr(float(entry.array)) for entry in fresh]
+
+
+def test_whoever_changes_operands_afterwards_changes_no_kept_steps() -> None:
+    array = np.array([1.0, 2.0])
+    before = noted_once(operator_table()["softmax"], [array], {"axis": 0})
+    array[:] = 0.0
+    assert before.inputs[0].array.tolist() == [1.0, 2.0]
+    assert noted_once(operator_table()["softmax"], [np.array([1.0, 2.0])], {"axis": 0}) is before
