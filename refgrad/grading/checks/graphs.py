@@ -218,7 +218,8 @@ def _in_a_dtype(check: FamilyCheck, bench: Bench) -> Verdict:
     dtypes = {"dtype": dtype, "wider": wider}
     several = {"accumulate", "retain_graph"} <= bench.engine.adapter.features
     profile = _profile(bench, _offered(check, bench, dtypes), several=several, **dtypes)
-    examples = bench.settings.effort["mixed_half"] if wider == "float32" else None
+    effort = bench.settings.effort
+    examples = effort["mixed_half"] if wider == "float32" else effort["graphs_of_a_dtype"]
     return _tried(check, bench, lambda seed: generation.random_scenario(seed, profile), examples=examples)
 
 
