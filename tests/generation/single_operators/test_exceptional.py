@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refgrad.generation import exceptional_positions, numbers_at
+from refgrad.generation import everywhere, exceptional_positions, numbers_at
 from refgrad.generation.profile import COUNTS
 from refgrad.generation.single_operators.exceptional import LARGEST, SUBNORMAL
 from refgrad.operators import operator_table
@@ -72,3 +72,12 @@ def test_fewer_choices_of_attributes_are_the_first_ones() -> None:
     assert all(position.first for position in one)
     assert not all(position.first for position in two)
     assert exceptional_positions("exp", bases=1) == exceptional_positions("exp", bases=2)
+
+
+def test_several_numbers_are_the_entries_of_one_operand() -> None:
+    position = exceptional_positions("multiply")[0]
+    held = everywhere(position, (1e3, -1e8, 2.0)).holding(0.0)
+    first, second = (leaf.value.to_numpy().tolist() for leaf in held.leaves)
+    assert first == [1e3, -1e8, 2.0]
+    assert second == [second[0]] * 3
+    assert [start.seed.to_numpy().tolist() for _, start in held.backwards if start.seed] == [[1.0, 1.0, 1.0]]

@@ -10,13 +10,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from refgrad.generation import exceptional_positions
+from refgrad.generation import Position, exceptional_positions
 from refgrad.generation.shrinking import with_short_names
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.families import all_checks
-from refgrad.grading.checks.operators.exceptional import PositionSearch
+from refgrad.grading.checks.operators import exceptional
+from refgrad.grading.checks.operators.exceptional import FAR_OUT, FURTHER_OUT, PositionSearch
+from refgrad.grading.judging.exceptional import examine_tails
 from refgrad.grading.judging.verdict import Finding
 from refgrad.grading.settings import EFFORTS
+from refgrad.native.engine import Engine
 from refgrad.operators import operator_table
 from refgrad.scenario import parse
 from tests.effort import sampled
@@ -319,6 +322,23 @@ def test_what_the_usual_formula_loses_is_a_convention_and_is_said(operator: str)
     found = verdict(bench(only={operator, "multiply", "sum"}), f"tails/{operator}")
     assert found.verdict == "convention"
     assert "the usual formula loses all digits there" in found.message
+
+
+@pytest.mark.parametrize(("template", "outcome"), [("torch.exp({x})", "passed"), ("cut({x})", "wrong")])
+def test_numbers_far_out_are_tried_one_by_one_only_if_one_fails(
+    template: str, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def counted(position: Position, number: float, engine: Engine) -> Finding:
+        calls.append(number)
+        return examine_tails(position, number, engine)
+
+    monkeypatch.setattr(exceptional, "examine_tails", counted)
+    found = verdict(Spelled("is tried", "tails/exp", template).bench(), "tails/exp")
+    assert found.verdict == outcome
+    assert found.examples >= len(FAR_OUT) + len(FURTHER_OUT)
+    assert len(calls) == 2 if outcome == "passed" else len(calls) > len(FAR_OUT)
 
 
 def test_an_engine_without_second_derivatives_is_judged_by_its_first_ones() -> None:
