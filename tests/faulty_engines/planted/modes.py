@@ -58,7 +58,7 @@ def _mixed() -> Iterator[PlantedFault]:
 def _of_order(order: int, operator: str, check: str = "") -> PlantedFault:
     spelling = right_spelling("torch", operator).replace("{x}", f"bent({{x}}, {order})")
     return PlantedFault(
-        f"has another derivative of order {order}",
+        f"has another derivative of order {order}{f' of {operator}' if check else ''}",
         "modes over modes",
         check or f"third_order/{operator}",
         Plant(LEVELS, {operator: spelling}),
@@ -135,5 +135,5 @@ MODE_FAULTS: Final = (
     _of_order(3, "matmul"),
     _of_order(3, "softmax"),
     _of_order(3, "logsumexp"),
-    _of_order(4, "multiply", "higher_order/orders_go_on"),
+    *(_of_order(4, name, "higher_order/orders_go_on") for name in ("multiply", "tanh", "divide", "exp")),
 )
