@@ -251,9 +251,12 @@ def bending(operator: Operator, argument: str) -> frozenset[str]:
     """Return the values (arguments by name, or ``out``) on which the partial by an argument certainly depends.
 
     A name that only selects a branch does not count: the slope of |x| depends on x, but |x| is linear in each branch.
-    For structural and composite operators the result is empty: whether a product is nonlinear in a factor, for example,
-    depends on the number of factors.
+    Of the structural operators only the product of two matrices has such partials: whether ``prod`` is nonlinear in a
+    factor, for example, depends on the number of factors. For composite operators the result is empty.
     """
+    names = operator.argument_names
+    if operator.structure is not None and len(names) > 1 and all(operator.saves(x) == {*names} - {x} for x in names):
+        return operator.saves(argument)
     if argument not in operator.partials:
         return frozenset()
     return frozenset(_smooth_names(operator.partials[argument].tree)) & operator.saves(argument)

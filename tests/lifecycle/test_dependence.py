@@ -25,6 +25,9 @@ from tests.effort import each
         ("divide", "y", {"x", "y"}),
         ("softplus", "x", {"x"}),
         ("sum", "x", set()),
+        ("matmul", "x", {"y"}),
+        ("matmul", "y", {"x"}),
+        ("prod", "x", set()),
     ],
 )
 def test_what_a_slope_surely_varies_with_is_read_from_the_row(operator: str, argument: str, names: set[str]) -> None:

@@ -401,11 +401,19 @@ def third_order_cases(operator: str, profile: Profile, most: int | None = None) 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])
 def forward_cases(operator: str, profile: Profile, most: int | None = None) -> tuple[Scenario, ...]:
-    """Return scenarios with tangents for all leaves, and for each leaf, made of the first ``most`` fixed cases."""
+    """Return scenarios with tangents for all leaves, and for each leaf, made of the first ``most`` fixed cases.
+
+    In one of them, one leaf is used for several operands.
+    """
     cases = list(_various(operator, profile, most))
-    moving: list[tuple[Scenario, Sequence[str]]] = [(case, ()) for case in cases]
+    repeated = (case for case in fixed_cases(operator, profile, most) if _has_repeated(case.applications[0].arguments))
+    moving: list[tuple[Scenario, Sequence[str]]] = [(case, ()) for case in (*cases, *islice(repeated, 1))]
     moving += [(case, (leaf.name,)) for case in cases[:1] for leaf in case.leaves if leaf.requires_grad]
     return tuple(dict.fromkeys(with_tangents(case, Choices(0), profile, by=by) for case, by in moving))
+
+
+def _has_repeated(names: Sequence[str]) -> bool:
+    return len(set(names)) < len(names)
 
 
 @lru_cache(maxsize=COUNTS["remembered_cases"])

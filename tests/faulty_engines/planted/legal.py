@@ -80,11 +80,6 @@ LEGAL_CHOICES: Final = (
         "short_norm({x}, all_axes({x}, {axis}), {keepdims})",
     ),
     _choice(
-        "takes the root of no variance, as JAX does",
-        "edges/std",
-        "torch.sqrt(torch.var({x}, dim=all_axes({x}, {axis}), correction={correction}, keepdim={keepdims}))",
-    ),
-    _choice(
         "sorts equal entries the other way round",
         "edges/sort",
         "torch.sort(torch.flip({x}, ({axis},) if {x}.ndim else ()), dim={axis}, descending={descending}, "

@@ -45,6 +45,11 @@ def test_every_leaf_moves_and_each_by_itself() -> None:
     assert set(moving) == {("x1", "x2", "x3"), ("x1",), ("x2",), ("x3",)}
 
 
+def test_one_leaf_moves_both_operands() -> None:
+    cases = [case.applications[0].arguments for case in forward_cases("multiply", Profile())]
+    assert [x for x, y in cases if x == y] == ["x1"]
+
+
 @each("make", MADE.values())
 @each("name", ["sin", "corrcoef", "set_at", "scatter_add", "det"])
 def test_no_operand_is_empty_and_nothing_shows_the_same_twice(make: Made, name: str) -> None:
@@ -55,7 +60,8 @@ def test_no_operand_is_empty_and_nothing_shows_the_same_twice(make: Made, name: 
 
 
 def test_where_the_second_operand_is_stretched_the_result_depends_on_it() -> None:
-    stretched = [s for s in forward_cases("set_at", Profile()) if s.leaves[1].value.shape != s.leaves[0].value.shape]
+    cases = ((case, [leaf.value.shape for leaf in case.leaves]) for case in forward_cases("set_at", Profile()))
+    stretched = [case for case, shapes in cases if len(shapes) > 1 and shapes[0] != shapes[1]]
     assert any(_holds_an_entry_of_the_second(scenario) for scenario in stretched)
 
 
