@@ -75,7 +75,7 @@ SURVIVORS: Final[Mapping[str, str]] = MappingProxyType({
     "torch, half_precision/var: counts 256 entries of a variance in bfloat16": (
         "an engine may add in bfloat16, which explains any error of 257 terms"
     ),
-    "torch, graphs/mixed_bfloat16: loses what float32 sends bfloat16": "graphs are drawn, and meet it in some runs only",
+    "torch, graphs/mixed_bfloat16: loses what float32 sends bfloat16": "graphs are drawn, and some runs miss it",
     "torch, half_precision/average: counts 256 entries of a root in bfloat16": (
         "PyTorch has no weighted average in half precision"
     ),
