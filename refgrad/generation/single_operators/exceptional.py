@@ -108,15 +108,14 @@ class Everywhere(Position):
         entries = self.numbers or (number,) * COUNTS["equal_entries"]
 
         def value(leaf: Leaf) -> Constant:
-            return Constant.of(
-                np.full(len(entries), entries if leaf.name == self.leaf else leaf.value.to_numpy().flat[0])
-            )
+            held = entries if leaf.name == self.leaf else leaf.value.to_numpy().flat[0]
+            return Constant.of(np.full(len(entries), held))
 
         return Scenario(with_seeds(with_values(self.base.steps, value), lambda _: Constant.of(np.ones(len(entries)))))
 
 
 def everywhere(position: Position, numbers: tuple[float, ...] = ()) -> Position:
-    """Return the position that stands for all entries of the same operand."""
+    """Return the position that stands for all entries of the same operand, which hold ``numbers`` if there are any."""
     return Everywhere(position.base, position.leaf, position.entry, numbers=numbers)
 
 

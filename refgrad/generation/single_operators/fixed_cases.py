@@ -172,11 +172,11 @@ def _of_indices(row: Operator) -> Iterator[FixedCase]:
             yield FixedCase((2, 3, 2), others=SHAPES["fitting"], attributes={**first, attribute.name: value})
 
 
-def _in_groups(row: Operator) -> Iterator[FixedCase]:
-    """Yield cases of convolutions in two groups, in which every attribute has its largest value."""
+def _of_convolutions(row: Operator) -> Iterator[FixedCase]:
+    """Yield cases in two groups, and one of several examples of one channel; every attribute has its largest value."""
     if row.family == "windows" and "weight" in row.argument_names:
         largest = {attribute.name: int(attribute.bounds[1]) for attribute in row.attributes}
-        pairs = zip(SHAPES["grouped_first"], SHAPES["grouped_second"], strict=True)
+        pairs = zip(SHAPES["convolved_first"], SHAPES["convolved_second"], strict=True)
         yield from (FixedCase(x, second=weight, dimensions=weight[:1], attributes=largest) for x, weight in pairs)
 
 
@@ -242,7 +242,7 @@ def _fixed_cases(operator: str, wide: Profile, most: int | None) -> tuple[Scenar
         _of_attributes(row),
         _of_indices(row),
         _of_pairs(row),
-        _in_groups(row),
+        _of_convolutions(row),
     ]
     by_shape, *others = (_all_drawn(row, cases, wide) for cases in kinds)
     bases = list(islice(by_shape, COUNTS["bases_of_subsets"]))
