@@ -21,7 +21,10 @@ MOST_STEPS: Final = 20_000
 """Largest number of steps of a composite operator in a bounded evaluation: about half a second of Python."""
 
 REMEMBERED: Final = 512
-"""Number of applications, or scenarios, for which results are cached: a check draws several before it judges them."""
+"""Number of cached results, enough for those of the scenarios that a check draws before it judges the first one.
+
+It is also the largest number of entries of the operands of a cached application.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -168,7 +171,7 @@ class Application:
 
 
 def noted_once(operator: Operator, arrays: Sequence[npt.NDArray[Any]], attributes: Mapping[str, Any]) -> Noted:
-    """Return what :func:`noted` returns without options. It is cached, unless the arrays are large."""
+    """Run an operator on arrays as :func:`noted` does without options, and cache the result unless they are large."""
     if sum(array.size for array in arrays) > REMEMBERED:
         return noted(operator, arrays, attributes)
     contents = tuple((array.dtype, array.shape, array.tobytes()) for array in arrays)

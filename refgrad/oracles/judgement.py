@@ -204,7 +204,7 @@ def judge(observed: npt.NDArray[np.generic], certified: Certified, scale: float 
 def _right_to_the_last_bits(observed: npt.NDArray[np.float64], certified: Certified) -> bool:
     """Return True if every entry passes whatever its rounding budget is, so that the budget is not needed.
 
-    Most arrays have a few entries, for which this loop is faster than NumPy.
+    Most arrays have few entries, and for these a loop is faster than NumPy.
     """
     share = ALLOWANCE * certified.form.unit
     for number, ball in zip(observed.ravel().tolist(), certified.balls.ravel().tolist(), strict=True):

@@ -96,15 +96,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Everywhere(Position):
-    """All entries of one operand, where each operand is a long vector.
+    """All entries of one operand, in a scenario in which each operand is a vector.
 
-    The entries are ``numbers``, or one number many times if that is empty. All others are vectors of equal numbers.
+    The operand holds ``numbers``, or if there are none, copies of one number. Each other operand holds copies of one
+    number.
     """
 
     numbers: tuple[float, ...] = ()
 
     def holding(self, number: float) -> Scenario:
-        """Return the scenario with a number as every entry of the operand, or with all of ``numbers``."""
+        """Return the scenario in which the operand holds ``numbers``, or if there are none, copies of ``number``."""
         entries = self.numbers or (number,) * COUNTS["equal_entries"]
 
         def value(leaf: Leaf) -> Constant:

@@ -98,7 +98,7 @@ class PositionSearch:
                 yield from ((position, number) for number in numbers)
 
     def _pass_together(self, position: Position, numbers: Sequence[float]) -> bool:
-        """Return True if all numbers pass as the entries of one operand: each entry is judged as it would be alone."""
+        """Return True if all numbers pass as the entries of one operand. Each entry is judged by itself."""
         return self.examine(everywhere(position, (*numbers,)), numbers[0]).outcome == "passed"
 
     def smallest(self, position: Position, number: float, finding: Finding) -> Position:
