@@ -68,6 +68,29 @@ def test_a_printed_program_makes_its_tensors_on_the_gpu(capsys: pytest.CaptureFi
 
 
 @needs_a_gpu
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("kernel", ["flash", "efficient", "cudnn", "norm"])
+def test_kernels_of_a_gpu_are_certified(kernel: str, dtype: str) -> None:
+    functional, low = torch.nn.functional, getattr(torch, dtype)
+    if kernel == "norm":
+        x = torch.randn(8, 16, device="cuda").to(low).requires_grad_()
+        report = check_gradients(lambda x: functional.rms_norm(x, (16,)), x)
+    else:
+        names = {"flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+        backend = getattr(torch.nn.attention.SDPBackend, names[kernel])
+        x = torch.randn(1, 2, 16, 64, device="cuda").to(low).requires_grad_()
+
+        def attention(x: Any) -> Any:
+            with torch.nn.attention.sdpa_kernel(backend):
+                return functional.scaled_dot_product_attention(x, x * 0.5, x, is_causal=True)
+
+        if dtype == "float32" and kernel != "efficient":
+            pytest.skip("the kernel takes numbers of 16 bits only")
+        report = check_gradients(attention, x)
+    assert "held against certified intervals" in str(report), str(report)
+
+
+@needs_a_gpu
 def test_random_numbers_of_the_gpu_repeat() -> None:
     assert check_gradients(lambda x: torch.nn.functional.dropout(x, 0.5).square(), numbers()).outcome == "right"
 

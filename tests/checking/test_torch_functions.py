@@ -54,6 +54,7 @@ FAULTS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 TRACED: dict[str, Callable[[Any], Any]] = {
+    "a norm that is one operator on a GPU": lambda x: torch.ops.aten._fused_rms_norm(x, x.shape[1:], x[0], None)[0],  # noqa: SLF001 (what rms_norm calls there)
     "functions of torch.nn": lambda x: nn.softplus(30 * x) + nn.silu(x) + nn.relu(x - 1) + torch.sigmoid(x),
     "a layer": lambda x: nn.linear(x, x, x[:, 0]).softmax(-1).log(),
     "a loss": lambda x: nn.mse_loss(x, torch.ones_like(x)) + nn.log_softmax(x, dim=1)[:, 0].mean(),
@@ -147,3 +148,21 @@ def test_numbers_that_come_alike_in_two_runs_by_chance_are_seen_to_be_drawn(seed
     report = check_gradients(lambda x: nn.dropout(x, 0.5), point(4), raise_exception=False)
     assert report.outcome == "right"
     assert torch.equal(torch.get_rng_state(), state)
+
+
+ORDINARY: dict[str, Callable[[Any], Any]] = {
+    "gelu, which cancels left of 0": nn.gelu,
+    "variance, whose gradient is rounding at equal numbers": torch.var,
+    "deviation, which has no gradient at equal numbers": torch.std,
+    "distance to a part of itself": lambda x: (x[1:] - x[:-1]).norm(),
+    "median": torch.median,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ORDINARY)
+def test_a_function_of_numbers_far_from_zero_is_right(name: str, dtype: str) -> None:
+    numbers = [-9.3, -6.1, -5.74, -4.2, -3.1, -1.3, -0.7518, -0.02, 0.013, 0.75, 1.1, 3.4, 5.7, 8.8, 17.3]
+    x = torch.tensor(numbers, dtype=getattr(torch, dtype), requires_grad=True)
+    report = check_gradients(ORDINARY[name], x, raise_exception=False)
+    assert report.outcome == "right", str(report)

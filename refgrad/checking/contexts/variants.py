@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from math import isfinite
 from types import CodeType
@@ -15,14 +15,15 @@ import numpy as np
 
 from refgrad.checking.check import STRETCH, GradientCheck
 from refgrad.checking.libraries import SubjectError, WrongError
-from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, furthest_of, half_digits, near
+from refgrad.checking.libraries.trees import NEARBY_TOLERANCE, Array, Arrays, Kind, furthest_of, half_digits, near
 from refgrad.checking.messages import context_program, present_seeds
 from refgrad.checking.modes import first_line, only_checked
 from refgrad.checking.subject import Seeds, same_bits
 from refgrad.native.observation import Raised
 from refgrad.oracles import Discrepancy
+from refgrad.oracles.screening import random_signed
 from refgrad.oracles.slopes.claim import DifferencesJudge
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.formats import FORMATS, rounded
 
 ULPS = 64
 """Difference that counts as rounding, in units in the last place of the largest entry. Larger ones are judged."""
@@ -31,6 +32,9 @@ UNSUPPORTED_TEXT = (
     r"(?i)\b(must|should|has|have|needs?|expect\w*|require\w*|only)\b.*\bcontiguous|\b(not|non)[- ]?contiguous"
 )
 """Pattern of messages that refuse memory that is not contiguous."""
+
+NUDGES, NUDGE = 3, 8
+"""How often a point is rounded differently, and by about how many units in the last place."""
 
 Expect = Callable[[Arrays, list[Array]], None]
 """Function of a point that changes the gradients of the plain call to those that are expected in a context."""
@@ -254,7 +258,7 @@ class PlainCall:
         ]
         if all(map(same_bits, results, expected)):
             return
-        sizes = [max(_largest(a), _largest(b)) for a, b in zip(plain, expected, strict=True)]
+        sizes = [max(map(_largest, each)) for each in zip(plain, expected, self.gradients, strict=True)]
         stairs = self.check.judge.stairs if isinstance(self.check.judge, DifferencesJudge) else None
         precision = stairs.precision if stairs else self.precision
 
@@ -267,8 +271,33 @@ class PlainCall:
         judged = self.check.judged(variant.seeds or self.seeds, results) if variant.has_truth else []
         if variant.has_truth and not judged:
             return
-        if not within(0.0 if any(each.failing for each in judged) else half):
+        if within(0.0 if any(each.failing for each in judged) else half):
+            return
+        if not self.varies(variant, expected, results):
             raise self.failure(variant, [g is None for g in gradients], results, expected)
+
+    def varies(self, variant: Variant, expected: Sequence[Array], results: Sequence[Array]) -> bool:
+        """Return True if the plain gradients change as much where the point of a variant is rounded differently.
+
+        At equal rows the gradient of a variance is the rounding of a mean, and that of a distance is not unique.
+        """
+        off = [_largest(value - right) for value, right in zip(results, expected, strict=True)]
+        for _ in range(NUDGES if variant.point is not None else 0):
+            moved = tuple(map(self.nudged, variant.point or (), self.subject.kinds))
+            gradients = self.at(replace(variant, point=moved))
+            if gradients is None:
+                return True
+            for change in variant.expect:
+                change(moved, gradients)
+            changes = [_largest(g - right) for g, right in zip(gradients, expected, strict=True)]
+            if any(change > size / 2 for change, size in zip(changes, off, strict=True) if size):
+                return True
+        return False
+
+    def nudged(self, x: Array, kind: Kind) -> Array:
+        """Return an array whose entries differ by some units in the last place of the largest one."""
+        amount = NUDGE * FORMATS[kind.part].unit * _largest(x)
+        return rounded(x + amount * random_signed(x.shape, self.check.choices), kind.part).astype(x.dtype)
 
     def unlike(self, variant: Variant) -> Iterator[tuple[Variant, Mismatch | Refused]]:
         """Yield the variant if it is wrong or refused, or those of its parts that are, the wrong ones first."""

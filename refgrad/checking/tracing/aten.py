@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from math import prod
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,9 @@ from refgrad.scenario.formats import FORMATS
 
 THRESHOLD = 20
 """Input from which on ATen's softplus is linear by default, as the table's is that has a factor."""
+
+HALF = 2
+"""Number of bytes of a number in half precision, which ATen computes with in float32."""
 
 
 class AtenCalls(Translator):
@@ -69,8 +72,11 @@ class AtenCalls(Translator):
         return result if scale == 1 else self.row("multiply", result, scale)
 
     def gelu(self, x: Any, approximate: str = "none") -> str:
-        """Record gelu, or its approximation by tanh."""
-        return self.row("gelu" if approximate == "none" else "gelu_tanh", x)
+        """Record gelu, or its approximation by tanh. Unless in half precision, ATen adds 1 to erf, which may cancel."""
+        if approximate != "none" or x.dtype.itemsize == HALF:
+            return self.row("gelu" if approximate == "none" else "gelu_tanh", x)
+        normal = self.row("add", self.row("erf", self.row("multiply", x, sqrt(0.5))), 1.0)
+        return self.row("multiply", self.row("multiply", x, 0.5), normal)
 
     def softplus(self, x: Any, beta: Any = 1, threshold: Any = THRESHOLD) -> str:
         """Record softplus, which is linear from a threshold on."""
@@ -152,6 +158,14 @@ class AtenCalls(Translator):
         size = prod(shape)
         arrays = [self.reshape(each, size) for each in _affine(size, **affine)]
         return self.normalized("layer_norm", x, (prod(self.shape(x)) // max(size, 1), size), *arrays, eps=eps)
+
+    def rms_norm(self, x: Any, shape: Sequence[int], weight: Any = None, eps: float | None = None) -> str:
+        """Record a normalization along the last axes, without a mean; without ``eps``, that of the dtype is added."""
+        size = prod(shape)
+        factor, _ = _affine(size, weight=weight)
+        least = 2 * FORMATS[str(x.dtype).removeprefix("torch.")].unit if eps is None else eps
+        inner = (prod(self.shape(x)) // max(size, 1), size)
+        return self.normalized("rms_norm", x, inner, self.reshape(factor, size), eps=least)
 
     def normalized(self, operator: str, x: Any, inner: tuple[int, ...], *affine: Any, **numbers: Any) -> str:
         """Record a normalization of an array in another shape."""
