@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 from refgrad.checking.tracing.recorder import Translator, Untraceable
-from refgrad.scenario.formats import FORMATS
+from refgrad.scenario.formats import FORMATS, Format
 
 THRESHOLD = 20
 """Input from which on ATen's softplus is linear by default, as the table's is that has a factor."""
-
-HALF = 2
-"""Number of bytes of a number in half precision, which ATen computes with in float32."""
 
 
 class AtenCalls(Translator):
     """Records calls of ATen, with their parameters by the names of the table. Its methods are rows of ``specs``."""
 
     library = "torch"
+
+    def form(self, x: Any) -> Format:
+        """Return the format of a tensor."""
+        return FORMATS[str(x.dtype).removeprefix("torch.")]
 
     def scaled(self, x: Any, y: Any, alpha: Any = 1, *, operator: str) -> str:
         """Record a sum or a difference, whose second operand may have a factor."""
@@ -73,7 +74,7 @@ class AtenCalls(Translator):
 
     def gelu(self, x: Any, approximate: str = "none") -> str:
         """Record gelu, or its approximation by tanh. Unless in half precision, ATen adds 1 to erf, which may cancel."""
-        if approximate != "none" or x.dtype.itemsize == HALF:
+        if approximate != "none" or self.form(x).narrow:
             return self.row("gelu" if approximate == "none" else "gelu_tanh", x)
         normal = self.row("add", self.row("erf", self.row("multiply", x, sqrt(0.5))), 1.0)
         return self.row("multiply", self.row("multiply", x, 0.5), normal)
@@ -90,7 +91,7 @@ class AtenCalls(Translator):
 
     def nan_to_num(self, x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> str:
         """Record the replacement of what is not finite, by the largest numbers of the dtype unless others are given."""
-        largest = FORMATS[str(x.dtype).removeprefix("torch.")].largest
+        largest = self.form(x).largest
         upper, lower = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
         return self.row("nan_to_num", x, nan=float(nan), posinf=float(upper), neginf=float(lower))
 
@@ -163,7 +164,7 @@ class AtenCalls(Translator):
         """Record a normalization along the last axes, without a mean; without ``eps``, that of the dtype is added."""
         size = prod(shape)
         factor, _ = _affine(size, weight=weight)
-        least = 2 * FORMATS[str(x.dtype).removeprefix("torch.")].unit if eps is None else eps
+        least = 2 * self.form(x).unit if eps is None else eps
         inner = (prod(self.shape(x)) // max(size, 1), size)
         return self.normalized("rms_norm", x, inner, self.reshape(factor, size), eps=least)
 
