@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from math import prod, sqrt
+from math import isclose, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -229,8 +229,20 @@ class AtenCalls(Translator):
         product = self.row("multiply", self.row("multiply", names[0], names[1]), names[2])
         return self.row("sum", product, axis=tuple(sumdim))
 
-    def attention(self, query: Any, key: Any, value: Any, *, is_causal: bool = False, attn_mask: Any = None) -> str:
-        """Record attention, which may have a mask."""
+    def attention(  # noqa: PLR0913 (ATen's parameters)
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        *,
+        is_causal: bool = False,
+        attn_mask: Any = None,
+        scale: float | None = None,
+    ) -> str:
+        """Record attention, which may have a mask, and another scale than the root of the length of a key."""
+        root = sqrt(self.shape(query)[-1])
+        if scale is not None and not isclose(scale * root, 1):
+            query = self.row("multiply", query, scale * root)
         if attn_mask is not None:
             return self.row("masked_dot_product_attention", query, key, value, np.isfinite(self.value(attn_mask)))
         return self.row("scaled_dot_product_attention", query, key, value, is_causal=is_causal)
