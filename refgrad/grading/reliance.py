@@ -8,7 +8,7 @@ that is wrong by itself, and not because of a backward that starts at a leaf, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, get_args
@@ -16,6 +16,7 @@ from typing import Final, get_args
 from refgrad.generation import Meeting, Profile, meeting, operator_scenario
 from refgrad.grading.checks import isolation
 from refgrad.grading.checks.behaviours import all_behaviours
+from refgrad.grading.checks.isolation import isolated_applications, with_own_operands
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import FAILURES, OUTCOMES, Finding, Outcome
 from refgrad.grading.settings import CHECKS, NUMBERS
@@ -146,7 +147,7 @@ class Reliance:
     def isolated(self, scenario: Scenario) -> Scenario:
         """Return a scenario of an operator without anything else that the engine gets wrong."""
         if self.failing("sharing/"):
-            scenario = isolation.with_own_operands(scenario)
+            scenario = with_own_operands(scenario)
         if self.failing("leaves/constants_stop_gradients"):
             scenario = isolation.without_constants(scenario)
         if self.failing("leaves/every_leaf_is_served"):
@@ -161,13 +162,13 @@ class Reliance:
     def wrong_in_isolation(self, scenario: Scenario, operators: Collection[str]) -> str:
         """Return the first operator that is wrong by itself on operands that it has in a scenario, or an empty string.
 
-        Each application is run by itself, with a leaf of the same shape and numbers for each operand. An operator that
-        is known to hang counts as wrong.
+        Each application is run by itself, with leaves of the same shapes and numbers. Operands that are one tensor
+        stay one, unless the engine gets shared tensors wrong. An operator that is known to hang counts as wrong.
         """
 
         def is_wrong(name: str) -> bool:
             hangs = self.engine.hangs(frozenset({name}))
-            return hangs or self._is_wrong_by_itself(scenario, name, self.isolated, EXACT)
+            return hangs or self._any_wrong(map(self.isolated, isolated_applications(scenario, name)), EXACT)
 
         return next(filter(is_wrong, sorted(operators)), "")
 
@@ -202,16 +203,14 @@ class Reliance:
     def _counts(self, scenario: Scenario) -> bool:
         plain = scenario.operators <= PLAIN and not isolation.starts_at_leaf(scenario)
         return plain and not any(
-            self.is_faulty(name) or self._is_wrong_by_itself(scenario, name, self.seeded, RIGHT)
+            self.is_faulty(name)
+            or self._any_wrong(map(self.seeded, map(with_own_operands, isolated_applications(scenario, name))), RIGHT)
             for name in scenario.operators
         )
 
-    def _is_wrong_by_itself(
-        self, scenario: Scenario, operator: str, form: Callable[[Scenario], Scenario], right: frozenset[Outcome]
-    ) -> bool:
-        """Return True if some application of an operator in a scenario is wrong by itself, in a form."""
-        applications = map(isolation.with_own_operands, isolation.isolated_applications(scenario, operator))
-        return any(self._is_wrong(each, right) for each in map(form, applications) if self.runnable(each))
+    def _any_wrong(self, scenarios: Iterable[Scenario], right: frozenset[Outcome]) -> bool:
+        """Return True if one of some scenarios with a single application is wrong."""
+        return any(self._is_wrong(each, right) for each in scenarios if self.runnable(each))
 
     def is_faulty(self, operator: str) -> bool:
         """Return True if an operator is wrong by itself on scalars."""

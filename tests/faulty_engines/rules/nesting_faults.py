@@ -144,7 +144,7 @@ NESTING_FAULTS: tuple[Fault, ...] = (
         "forgets where a sum over stretched axes came from in hypot",
         "pytorch/pytorch#79705",
         ForgetsWhatItSummed,
-        frozenset({"second_order/hypot"}),
+        frozenset({"second_order/hypot", "third_order/hypot"}),
         families=ALONE,
     ),
     Fault(

@@ -197,7 +197,7 @@ VALUE_FAULTS: tuple[Fault, ...] = (
         "generic: operands that are not contiguous",
         SavesMemory,
         frozenset(f"operators/{name}" for name in SAVING),
-        GRAPHS | NARROW_GRAPHS | {f"contracts/{name}" for name in SAVING},
+        GRAPHS | NARROW_GRAPHS | {"graphs/neighbours", *(f"contracts/{name}" for name in SAVING)},
         ALONE,
     ),
     Fault(

@@ -53,6 +53,24 @@ class TwoOperandsAreWrong(Tape):
         return [None if each is None else each * 2 for each in found] if len(found) > 1 else found
 
 
+class HypotOfOneTensorTwiceIsWrong(Tape):
+    """Halves what hypot sends to a tensor that is both of its operands."""
+
+    wrong = "hypot"
+
+    def pull(self, node: Node, cotangent: Array) -> Contributions:
+        found = super().pull(node, cotangent)
+        assert node.operator is not None
+        twice = node.operator.name == self.wrong and node.parents[0] is node.parents[1]
+        return [None if each is None else each / 2 for each in found] if twice else found
+
+
+class SumOfOneTensorTwiceIsWrong(HypotOfOneTensorTwiceIsWrong):
+    """Halves what add sends to it."""
+
+    wrong = "add"
+
+
 class SineOfResultsIsWrong(Tape):
     """Takes the sine of a result for a constant; that of a leaf is right."""
 
@@ -141,3 +159,14 @@ def test_an_operator_that_is_wrong_for_one_operand_is_wrong_by_itself() -> None:
 def test_what_fails_only_behind_other_operators_is_the_graphs() -> None:
     assert found(SineOfResultsIsWrong, "operators/sin").verdict == "passed"
     assert found(SineOfResultsIsWrong, "graphs/small").failed
+
+
+@pytest.mark.parametrize(
+    ("engine", "cause"), [(HypotOfOneTensorTwiceIsWrong, "hypot"), (SumOfOneTensorTwiceIsWrong, "")]
+)
+def test_an_operator_of_one_tensor_twice_is_wrong_by_itself_unless_sharing_is_wrong(
+    engine: type[HypotOfOneTensorTwiceIsWrong], cause: str
+) -> None:
+    text = f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = {engine.wrong} x x\nbackward y\nread grad x\n"
+    reliance = bench(engine, *OPERATORS, "hypot").reliance  # type: ignore[arg-type]  # a class is hashable
+    assert reliance.wrong_in_isolation(parse(text), [engine.wrong]) == cause

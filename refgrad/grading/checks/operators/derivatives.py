@@ -258,7 +258,7 @@ def _differentiated_three_times(check: FamilyCheck, bench: Bench) -> Verdict:
 
 def _of_third_order(check: FamilyCheck, scenario: Scenario, finding: Finding, bench: Bench) -> bool:
     """Return True if a gradient of a gradient is recorded and no check at a lower order explains the failure."""
-    if len(scenario.gradients) < 2 or not is_new(check, scenario, finding, bench):  # noqa: PLR2004
+    if len({step.output for step in scenario.gradients}) < 2 or not is_new(check, scenario, finding, bench):  # noqa: PLR2004
         return False
     return not is_broken(bench.grade(SECOND_ORDER.check(check.operator_name))) or is_right_before(scenario, bench)
 

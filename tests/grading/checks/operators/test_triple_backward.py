@@ -16,6 +16,7 @@ from refgrad.generation import (
 )
 from refgrad.grading.bench import Bench
 from refgrad.grading.checks.check import Check
+from refgrad.grading.checks.operators.derivatives import THIRD_ORDER
 from refgrad.grading.judging.examination import examine
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.grading.settings import Settings
@@ -152,3 +153,10 @@ def test_graphs_find_it_too() -> None:
     assert any(fails(scenario, engine) for scenario in with_exp)
     twice = [s for s in map(double_backward_scenario, range(150)) if "exp" in s.operators]
     assert not any(fails(scenario, engine) for scenario in twice)
+
+
+def test_two_gradients_of_one_tensor_are_of_second_order() -> None:
+    text = "x = leaf float64[] {0x1p+0} requires_grad\nl = exp x\ng = grad l x\nh = grad l x\nbackward h\n"
+    scenario, engine = parse(text), faulty("exp")
+    finding = examine(scenario, engine)
+    assert not THIRD_ORDER.check("exp").reports(scenario, finding, Bench(engine, Settings("smoke")))
