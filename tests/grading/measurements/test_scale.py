@@ -18,7 +18,7 @@ from refgrad.engine.graph import sweep
 from refgrad.grading.checks.behaviours import all_behaviours
 from refgrad.grading.measurements import Reading, take_measurement
 from refgrad.grading.measurements.growth import Growth, measure, slope
-from refgrad.grading.measurements.scale import LARGE_GRAPHS, _tape_text, evaluated
+from refgrad.grading.measurements.scale import LARGE_GRAPHS, _Sizes, _tape_text, _UnexpectedNumbersError, evaluated
 from refgrad.grading.settings import EFFORTS, Settings
 from refgrad.native.adapter import TapeAdapter, find_adapter
 from refgrad.native.engine import Engine, start
@@ -136,6 +136,18 @@ def test_numbers_that_are_wrong_only_for_large_graphs_are_reported_with_the_size
     assert "n leaves, n = " in result.message
     assert isinstance(result.program, str)
     assert result.program.endswith("))\n")
+
+
+def test_a_second_size_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = _Sizes.run
+
+    def run(sizes: _Sizes, size: int) -> float:
+        if size > 195:
+            raise _UnexpectedNumbersError("wrong", "nonsense")
+        return right(sizes, size)
+
+    monkeypatch.setattr(_Sizes, "run", run)
+    assert result_of("long_chain").message == "a chain of n operators, n = 390: nonsense; 195 went well"
 
 
 @pytest.mark.parametrize("graph", [name for name, g in LARGE_GRAPHS.items() if not g.calls and g.order == 1])

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refgrad.oracles.slopes.curves import BoundedSlopes, Floats, Line
-from refgrad.oracles.slopes.slopes import SCALES, noise_along, slopes_along
+from refgrad.oracles.slopes.slopes import SCALES, Scale, noise_along, slopes_along
 
 SCALE = SCALES["float64"]
 FINER_THAN_THE_STEPS = 0.1
@@ -133,3 +133,10 @@ def test_the_true_slope_lies_in_the_interval_where_the_second_derivative_jumps(
 def test_the_slope_is_known_well_where_the_second_derivative_jumps(function: Callable[[Floats], Floats]) -> None:
     assert slopes_at(function, 0.0).error[0] < 1e-14
     assert slopes_at(lambda x: 1 + function(x), 0.0).error[0] < 1e-8
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_steps_are_powers_of_two_so_that_a_number_plus_a_step_is_exact(scale: Scale) -> None:
+    assert {np.frexp(step)[0] for step in scale.steps} == {0.5}
+    assert list(scale.steps) == sorted(scale.steps, reverse=True)
+    assert scale.unit <= scale.noise_steps[0] < scale.noise_steps[1] < scale.steps[0]
