@@ -12,7 +12,7 @@ from random import Random
 import pytest
 from hypothesis import Phase, settings
 
-from tests.effort import TURN, turn
+from tests.effort import TURN, is_of_all_tests, take_turns, turn
 
 # NumPy starts threads of OpenBLAS in each of the hundreds of processes, which takes a third of the time of its import.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -88,10 +88,12 @@ def passed_before(config: pytest.Config) -> set[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what has passed before, then shuffle the files and the tests of each, if options ask for it.
+    """Leave out what runs on another day; if options ask for it, leave out what has passed before, and shuffle.
 
-    A file stays together, so that what its tests share is made once.
+    The files and the tests of each are shuffled. A file stays together, so that what its tests share is made once.
     """
+    if is_of_all_tests(config):
+        take_turns(items)
     if config.getoption("unless_passed"):
         passed = passed_before(config)
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import wraps
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +31,7 @@ TURN = "REFGRAD_TESTS_TURN"
 
 
 def turn() -> int:
-    """Return the number of the day, by which long families of tests take turns in CI: half of them run each day."""
+    """Return the number of the day, by which long families of tests take turns in CI: a part of them runs each day."""
     return int(os.environ.get(TURN) or datetime.now(UTC).date().toordinal())
 
 
@@ -49,7 +51,29 @@ def in_turns(cases: Iterable[Any], turns: int = 2, *marks: pytest.MarkDecorator)
 
     ``-m slow`` runs what is left out.
     """
-    return [_parameters(case, *marks, *[pytest.mark.slow] * ((n + turn()) % turns > 0)) for n, case in enumerate(cases)]
+    # Where the file takes turns as well, these are its own: a part of a part would be left out on all days.
+    kept = (*marks, pytest.mark.turns(1)) if turns > 1 else marks
+    return [_parameters(case, *kept, *[pytest.mark.slow] * ((n + turn()) % turns > 0)) for n, case in enumerate(cases)]
+
+
+def is_of_all_tests(config: pytest.Config) -> bool:
+    """Return True if no file or folder is named on the command line, and no word by ``-k``, so that all tests run."""
+    return config.args == config.getini("testpaths") and not config.getoption("keyword")
+
+
+def take_turns(tests: Iterable[pytest.Item]) -> None:
+    """Mark those tests as slow that have the marker ``turns(n)`` and whose day is another one of n.
+
+    Tests of one file that follow each other run on different days, and so do the first tests of files by the lengths of
+    their names.
+    """
+    counts = Counter[Path]()
+    for test in tests:
+        marker = test.get_closest_marker("turns")
+        if marker is not None:
+            if (len(test.path.name) + counts[test.path] + turn()) % marker.args[0]:
+                test.add_marker("slow")
+            counts[test.path] += 1
 
 
 def _parameters(case: Any, *marks: pytest.MarkDecorator) -> Any:

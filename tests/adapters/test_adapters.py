@@ -18,6 +18,8 @@ from refgrad.operators import operator_table
 from refgrad.report.document import read_report
 from tests.effort import seeds
 
+pytestmark = pytest.mark.turns(2)
+
 ENGINES = [
     *(
         "refgrad",

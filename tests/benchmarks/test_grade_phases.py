@@ -6,6 +6,8 @@ import pytest
 
 from tests.benchmarks.grade_phases import PHASES, Clock, shares
 
+pytestmark = pytest.mark.turns(2)
+
 
 def test_the_time_of_a_phase_is_less_what_it_calls() -> None:
     clock = Clock()

@@ -26,7 +26,7 @@ from tests.checking.own_functions import own
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 SLACK = 20.0
 """Seconds of processor time that may be added: several threads compute at a time, and the last call ends."""

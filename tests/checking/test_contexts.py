@@ -17,7 +17,7 @@ from refgrad.strategies import points, tails
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 Rule = Callable[..., Any]
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.turns(2)
+
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 
 

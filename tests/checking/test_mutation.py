@@ -17,6 +17,8 @@ from refgrad.checking.mutation import GradedSuite, SuiteRun, UngradableError
 from tests.effort import sampled
 from tests.signals import ignoring
 
+pytestmark = pytest.mark.turns(2)
+
 GRADIENT = """
 import numpy as np
 

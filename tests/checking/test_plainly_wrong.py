@@ -18,6 +18,8 @@ from tests.benchmarks.peers import Traced
 from tests.checking.own_functions import own, square_with
 from tests.effort import seeds
 
+pytestmark = pytest.mark.turns(2)
+
 anp: Any = pytest.importorskip("autograd.numpy", reason="needs refgrad[autograd]")
 
 Function = Callable[..., Any]

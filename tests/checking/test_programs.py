@@ -15,7 +15,7 @@ torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
 from tests.checking.functions.torch_table import CASES  # noqa: E402 (only where it is installed)
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 WRONG = [case for case in CASES if not case.right and not case.options]
 

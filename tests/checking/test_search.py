@@ -13,6 +13,8 @@ from refgrad.checking.explanation import EXAMPLES
 from refgrad.strategies import points
 from tests.checking.own_functions import own
 
+pytestmark = pytest.mark.turns(2)
+
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
 

@@ -12,7 +12,7 @@ import pytest
 from refgrad import check_gradients
 from tests.checking.functions.case import Case
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 LEAST = {"torch": (190, 60), "jax": (40, 15), "autograd": (20, 8), "mygrad": (20, 8)}
 """How many functions of each library there are at least, and how many of them are wrong."""

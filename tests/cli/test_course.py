@@ -17,6 +17,8 @@ from refgrad.pytest_plugin.plan import PlanError
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
+pytestmark = pytest.mark.turns(2)
+
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "grade-a-course.md"
 
 POINTS = """

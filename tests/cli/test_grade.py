@@ -12,6 +12,8 @@ from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
+pytestmark = pytest.mark.turns(2)
+
 QUICK = ("--profile", "smoke", "--select", "sharing/*", "--select", "operators/[am][du]*", "--select", "edges/relu")
 
 

@@ -11,6 +11,8 @@ from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
+pytestmark = pytest.mark.turns(2)
+
 MADE = Path("out") / "mine.adapter.toml"
 
 BESIDE = "from numbers_of_mine import ZERO\n" + scalar_tape.SOURCE.replace("self.grad, 0.0", "self.grad, ZERO")

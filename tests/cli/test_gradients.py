@@ -19,6 +19,8 @@ from refgrad.cli.commands import check as check_command
 from refgrad.specification import installed_version, shipped_path
 from tests.cli.conftest import Finished, Terminal
 
+pytestmark = pytest.mark.turns(2)
+
 FUNCTIONS = """
 import os
 import sys

@@ -13,6 +13,8 @@ from refgrad.native.process import RunnerProcess
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
+pytestmark = pytest.mark.turns(2)
+
 MODULE = "tests.grading.first_adapter.small_tape"
 
 

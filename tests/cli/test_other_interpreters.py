@@ -15,6 +15,8 @@ from refgrad.report.document import read_report
 from tests.cli.conftest import Terminal
 from tests.native import tiny_tape
 
+pytestmark = pytest.mark.turns(2)
+
 MINE = """
 from refgrad import Policy, TapeAdapter
 

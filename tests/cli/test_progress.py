@@ -9,6 +9,8 @@ import pytest
 from refgrad.cli.progress import doing
 from tests.cli.conftest import Terminal
 
+pytestmark = pytest.mark.turns(2)
+
 SMALL = "tests.grading.first_adapter.small_tape"
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.cli.conftest import Terminal
 
+pytestmark = pytest.mark.turns(2)
+
 SMOKE = ("--profile", "smoke")
 
 

@@ -20,6 +20,8 @@ from tests.faulty_engines.tapes.recording_tape import RecordingTape
 from tests.faulty_engines.tapes.tape import Tape
 from tests.grading.sparing import one_fault_a_search
 
+pytestmark = pytest.mark.turns(2)
+
 LARGEST_COUNTEREXAMPLE = 9
 """Steps: a leaf for each operand of layer_norm, its application, a weight, two derivatives, a backward and a read."""
 BEHAVIOURS = frozenset(behaviour.id for behaviour in all_behaviours())

@@ -17,6 +17,8 @@ from tests.faulty_engines.sweeps.order_faults import ORDER_FAULTS, HoldsResultsW
 from tests.faulty_engines.tapes.tape import Tape
 from tests.grading.sparing import TrustingBench, one_fault_a_search
 
+pytestmark = pytest.mark.turns(2)
+
 CHECK = check_named("graphs/small")
 
 

@@ -10,6 +10,8 @@ from refgrad.scenario import Scenario
 from tests.effort import each, seeds
 from tests.generation.scenario_audit import reached
 
+pytestmark = pytest.mark.turns(2)
+
 SHARPNESS = 1e-6
 """A budget of more than this fraction of the truth, or of one, would tell nothing of an engine."""
 

@@ -16,6 +16,8 @@ from refgrad.scenario import Scenario, Slice
 from tests.generation.drawn import drawn
 from tests.generation.scenario_audit import entries_on_edges, entries_on_kinks, reached, recorded, uses
 
+pytestmark = pytest.mark.turns(2)
+
 COUNT = 600
 
 

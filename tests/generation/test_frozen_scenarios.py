@@ -36,6 +36,8 @@ from refgrad.scenario import Scenario
 from tests.effort import each, sampled
 from tests.generation.triple_backward import triple_backward_scenario
 
+pytestmark = pytest.mark.turns(2)
+
 TWO_DTYPES = Profile(dtype="float32", wider="float64")
 FEW_FEATURES = lifecycle_profile(features=frozenset({"hooks"}))
 

@@ -19,6 +19,8 @@ from refgrad.scenario import DeleteName, EnterMode, Hook, LeaveMode, RequireGrad
 from refgrad.strategies import lifecycles
 from tests.effort import sampled, seeds
 
+pytestmark = pytest.mark.turns(2)
+
 FEW, MANY = len(seeds(1000)), 20_000
 
 FAULTS = {

@@ -13,6 +13,8 @@ from refgrad.strategies import scenarios
 from tests.effort import each, seeds
 from tests.generation.scenario_audit import complaints
 
+pytestmark = pytest.mark.turns(2)
+
 SEEDS = st.integers(0, 2**64 - 1)
 ARITHMETIC = frozenset({"add", "multiply", "negative"})
 

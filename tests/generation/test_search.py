@@ -8,6 +8,8 @@ from refgrad.generation import Counterexample, find_counterexample, random_scena
 from refgrad.scenario import Scenario
 from tests.generation.planted_faults import FAULTS, wrong_tanh
 
+pytestmark = pytest.mark.turns(2)
+
 
 def never(_scenario: Scenario) -> bool:
     return False

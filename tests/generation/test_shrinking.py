@@ -17,6 +17,8 @@ from tests.generation.drawn import drawn
 from tests.generation.planted_faults import FAULTS
 from tests.generation.scenario_audit import complaints
 
+pytestmark = pytest.mark.turns(2)
+
 TRIED = 6000
 
 

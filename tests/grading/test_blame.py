@@ -7,6 +7,8 @@ import pytest
 from tests.effort import sampled
 from tests.grading.broken import bench, verdict
 
+pytestmark = pytest.mark.turns(2)
+
 DEPENDENT = ("second_order/{0}", "contracts/{0}", "forward_mode/{0}")
 
 NO_START = """

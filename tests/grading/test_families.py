@@ -22,6 +22,8 @@ from tests.faulty_engines.remembering import remembered_scenarios
 from tests.grading.broken import bench, engine, verdict
 from tests.grading.sparing import TrustingBench, one_fault_a_search
 
+pytestmark = pytest.mark.turns(2)
+
 FEW = frozenset({"add", "multiply", "sin", "exp", "negative", "square", "sum"})
 """Operators that are enough for random graphs, and soon tried by themselves."""
 

@@ -20,6 +20,8 @@ from refgrad.scenario import parse
 from tests.grading.broken import CHECKS, bench, engine, verdict
 from tests.grading.sparing import TrustingBench
 
+pytestmark = pytest.mark.turns(2)
+
 SCENARIO = parse("x = leaf float64[] {0x1p+0} requires_grad\na = exp x\nbackward a\n")
 
 NOW_AND_THEN = """

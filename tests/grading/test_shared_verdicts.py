@@ -17,6 +17,8 @@ from refgrad.grading.journal import SharedVerdicts
 from refgrad.grading.judging.verdict import Verdict
 from tests.grading.broken import bench, verdict
 
+pytestmark = pytest.mark.turns(2)
+
 SPAWN = multiprocessing.get_context("spawn")
 
 

@@ -24,6 +24,8 @@ from refgrad.report.findings import Script
 from refgrad.report.site.issue import issue_text
 from tests.grading.broken import CHECKS
 
+pytestmark = pytest.mark.turns(2)
+
 LARGE = 1000
 """Numbers that NumPy takes from the C library each time; it keeps smaller pieces."""
 

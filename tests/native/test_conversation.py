@@ -25,6 +25,8 @@ from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
 from refgrad.specification import specs_directory
 
+pytestmark = pytest.mark.turns(2)
+
 HERE: Final = Path(__file__).parent / "protocol"
 CONVERSATION: Final = [json.loads(line) for line in (HERE / "conversation.jsonl").read_text().splitlines()]
 RUNNER: Final = str(HERE / "stack_runner.py")

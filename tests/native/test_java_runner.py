@@ -18,6 +18,8 @@ from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
 from tests.native.answering import answers
 
+pytestmark = pytest.mark.turns(2)
+
 if shutil.which("javac") is None:
     pytest.skip("needs a JDK", allow_module_level=True)
 

@@ -19,6 +19,8 @@ from refgrad.native.engine import Engine, observe, reproduce, start
 from refgrad.native.runner import ProcessRunner
 from refgrad.scenario import parse
 
+pytestmark = pytest.mark.turns(2)
+
 NODE = shutil.which("node")
 if NODE is None:
     pytest.skip("needs Node", allow_module_level=True)

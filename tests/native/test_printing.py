@@ -31,6 +31,8 @@ from refgrad.operators import operator_table
 from refgrad.scenario import Read, Scenario, parse
 from tests.effort import seeds
 
+pytestmark = pytest.mark.turns(2)
+
 COUNT = len(seeds(100))
 ENGINES = ["refgrad", *(pytest.param(name, marks=pytest.mark.engines) for name in ("autograd", "mygrad", "torch"))]
 

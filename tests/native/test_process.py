@@ -7,6 +7,8 @@ import pytest
 
 from refgrad.native.process import EndingError, RunnerProcess, processor_time
 
+pytestmark = pytest.mark.turns(2)
+
 SLOW = (
     "import json, sys, time\n"
     "request = json.loads(sys.stdin.readline())\n"

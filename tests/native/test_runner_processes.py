@@ -17,6 +17,8 @@ from refgrad.scenario import Scenario, parse
 from tests.native.misbehaving_engines import MISBEHAVIOURS, SETUP
 from tests.native.tiny_engine import tiny_adapter
 
+pytestmark = pytest.mark.turns(2)
+
 LEAVING, HANGING = ("leaves with status 3", "never ends")
 Start = Callable[..., ProcessRunner]
 

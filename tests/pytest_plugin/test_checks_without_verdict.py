@@ -6,6 +6,8 @@ import pytest
 
 from tests.pytest_plugin.conftest import Folder
 
+pytestmark = pytest.mark.turns(2)
+
 CHOSEN = ("--grade-select=sharing/*", "--grade-select=operators/[am][du]*")
 TWO = ("--grade-select=operators/add", "--grade-select=operators/multiply")
 

@@ -8,6 +8,8 @@ from refgrad.grading.checks.families import all_checks
 from tests.pytest_plugin.conftest import Folder
 from tests.repository.isolation import HEAVY, run_python
 
+pytestmark = pytest.mark.turns(2)
+
 LIGHT = f"""
 import sys
 

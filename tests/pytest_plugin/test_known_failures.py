@@ -11,6 +11,8 @@ from refgrad.grading.judging.verdict import Level, Outcome, Verdict
 from refgrad.pytest_plugin.known_failures import KnownFailures, KnownFailuresError, read_known_failures
 from tests.pytest_plugin.conftest import Folder
 
+pytestmark = pytest.mark.turns(2)
+
 RELU = '[[known_failure]]\nid = "edges/relu"\nreason = "a choice"\n'
 MULTIPLY = '[[known_failure]]\nid = "operators/multiply"\nreason = "lopsided"\n'
 ADD = '[[known_failure]]\nid = "operators/add"\nreason = "gone by now"\n'

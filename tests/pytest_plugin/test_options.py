@@ -9,6 +9,8 @@ import pytest
 from refgrad.pytest_plugin import GradeOptions
 from tests.pytest_plugin.conftest import Folder
 
+pytestmark = pytest.mark.turns(2)
+
 
 def test_pytest_takes_the_defaults_and_the_command_line_wins(folder: Folder) -> None:
     (folder.path / "pyproject.toml").write_text('[tool.refgrad]\nseed = 3\nselect = ["operators/add"]\n')

@@ -13,6 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 from refgrad.specification import specs_directory
 from tests.pytest_plugin.conftest import Folder
 
+pytestmark = pytest.mark.turns(2)
+
 PREFERENCE = '''
 [gradients_add_up]
 level = "SHOULD"

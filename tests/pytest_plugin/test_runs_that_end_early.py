@@ -11,6 +11,8 @@ from refgrad.native.runner import ProcessRunner
 from refgrad.pytest_plugin.conformance import EngineSession
 from tests.pytest_plugin.conftest import Folder
 
+pytestmark = pytest.mark.turns(2)
+
 STOP_AT_MULTIPLY = """
 def pytest_runtest_setup(item):
     if item.name == "operators/multiply":

@@ -41,6 +41,8 @@ from tests.effort import each
 from tests.report.example import SCENARIO, SILENT, VERDICTS, observed, reading
 from tests.report.forked_programs import ForkedPrograms
 
+pytestmark = pytest.mark.turns(2)
+
 Program = tuple[Statement, ...]
 
 X = Subject("gradient", "x")

@@ -15,6 +15,8 @@ import pytest
 from tests.pytest_plugin.toy_engine import write_toy_engine
 from tests.repository.sources import ROOT
 
+pytestmark = pytest.mark.turns(2)
+
 ACTION = (ROOT / "action.yml").read_text(encoding="utf-8")
 GUIDE = (ROOT / "docs" / "how-to" / "grade-in-ci.md").read_text(encoding="utf-8")
 

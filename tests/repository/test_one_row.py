@@ -14,6 +14,8 @@ from tests.repository.isolation import IMPORT_EVERY_MODULE, run_python
 from tests.repository.sources import PACKAGE, ROOT, layers, name_of, python_files
 from tests.repository.what_a_row_gives import POINTS
 
+pytestmark = pytest.mark.turns(2)
+
 OPERATOR = "deg2rad"
 NEW_ROW = """
 [cube_plus_exp]

@@ -15,6 +15,8 @@ from refgrad.strategies import Profile, lifecycles, scenarios
 from tests.generation.planted_faults import FAULTS
 from tests.generation.scenario_audit import complaints
 
+pytestmark = pytest.mark.turns(2)
+
 SEARCHED = settings(
     max_examples=5000, database=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False
 )

@@ -17,6 +17,8 @@ from refgrad.scenario import Scenario
 from refgrad.strategies import scenarios
 from tests.effort import each
 
+pytestmark = pytest.mark.turns(2)
+
 Function = Callable[..., Any]
 
 

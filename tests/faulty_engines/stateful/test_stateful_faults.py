@@ -21,6 +21,8 @@ from tests.faulty_engines.stateful.stateful_faults import STATEFUL_FAULTS
 from tests.faulty_engines.stateful.stateful_verdicts import STANDARD, stateful_verdict, step_count
 from tests.grading.sparing import one_fault_a_search
 
+pytestmark = pytest.mark.turns(2)
+
 EXAMPLES_AT_MOST = 300
 RUNS = 3
 SHARE_OF_ONE_RUN = 0.95

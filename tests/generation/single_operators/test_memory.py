@@ -11,6 +11,8 @@ from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Detach, Slice
 from tests.effort import each, sampled
 
+pytestmark = pytest.mark.turns(2)
+
 TABLE = operator_table()
 OPERATORS = [name for name, row in TABLE.items() if row.differentiable_arguments]
 VIEWS = {"transpose", "index", "broadcast_to"}

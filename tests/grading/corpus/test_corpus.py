@@ -24,6 +24,8 @@ from tests.grading.corpus.entries import entries_of, line_of
 from tests.grading.corpus.files import MANIFEST, chapter, manifest_text, write_corpus
 from tests.grading.corpus.selection import CHAPTERS, OF_EVERY_POLICY
 
+pytestmark = pytest.mark.turns(2)
+
 FOLDER = specs_directory() / "corpus"
 SCHEMA = json.loads((specs_directory() / "schema" / "corpus.schema.json").read_text(encoding="utf-8"))
 COMMAND = "write it anew: python -m tests.grading.corpus specs/corpus"

@@ -20,6 +20,8 @@ from refgrad.native.engine import Engine, Isolation, launch
 from tests.grading.first_adapter import small_tape
 from tests.snapshots.placement import PlainText
 
+pytestmark = pytest.mark.turns(2)
+
 MODULE = "tests.grading.first_adapter.small_tape"
 
 

@@ -16,6 +16,8 @@ from refgrad.native.adapter import TapeAdapter
 from tests.grading import scalar_tape
 from tests.grading.first_adapter import freeing_tape
 
+pytestmark = pytest.mark.turns(2)
+
 ChooseFrom = Callable[..., tuple[TapeAdapter, Chosen]]
 
 WITH_FAULTS = (

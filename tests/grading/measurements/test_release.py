@@ -32,6 +32,8 @@ from tests.effort import sampled
 from tests.grading.measurements.broken_memories import EVERYTHING, FILLS_A_CACHE, KEEPING_FAULTS, KeepingFault
 from tests.native.reference import ADAPTER
 
+pytestmark = pytest.mark.turns(2)
+
 BEHAVIOURS = {b.id.partition("/")[2]: b for b in all_behaviours() if b.chapter == "release"}
 QUICK = [name for name, b in BEHAVIOURS.items() if b.measurement is not None and b.measurement.name == "release"]
 

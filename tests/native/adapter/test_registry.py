@@ -15,6 +15,8 @@ from refgrad.native.adapter import AdapterError, TapeAdapter, engine_version, fi
 from refgrad.native.engine import start
 from refgrad.native.engine_names import GROUP, engines_directory, registered_engines, shipped_engines
 
+pytestmark = pytest.mark.turns(2)
+
 OWN = """
 name = "mine"
 kind = "functional"

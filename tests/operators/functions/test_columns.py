@@ -24,6 +24,8 @@ from tests.operators.functions.complex_arrays import COMPLEX_ABSENT, COMPLEX_FUN
 from tests.operators.functions.digits import DIGITS_FUNCTIONS
 from tests.operators.functions.number_systems import BITS, DIGITS, SYSTEMS, Point, arguments, in_domain, truth
 
+pytestmark = pytest.mark.turns(2)
+
 CELLS = [(name, system) for name in FUNCTIONS for system in SYSTEMS if name not in SYSTEMS[system].absent]
 SLOPES = [(name, p) for name, row in FUNCTIONS.items() for p in row.parameters if p not in row.integers]
 

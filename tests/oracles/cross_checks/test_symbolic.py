@@ -20,6 +20,8 @@ from tests.operators.example_attributes import example_attributes
 from tests.oracles.cross_checks.symbolic import DIGITS, SymbolicRefusedError, Symbols, symbolic_gradient
 from tests.oracles.programs import program
 
+pytestmark = pytest.mark.turns(2)
+
 SMALL = Profile(max_backwards=1, length=(1, 4), dimensions=(1, 2), max_rank=2)
 ELEMENTWISE = [row for row in operator_table().values() if row.elementwise]
 

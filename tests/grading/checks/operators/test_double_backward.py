@@ -30,6 +30,8 @@ from tests.effort import sampled
 from tests.native.reference import ADAPTER
 from tests.native.tiny_engine import tiny_adapter
 
+pytestmark = pytest.mark.turns(2)
+
 BEFORE = """
 import refgrad.engine as torch
 

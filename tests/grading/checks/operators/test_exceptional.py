@@ -27,6 +27,8 @@ from tests.grading.broken import CHECKS, bench, verdict
 from tests.native.reference import ADAPTER
 from tests.report.example import entry
 
+pytestmark = pytest.mark.turns(2)
+
 SETUP = """
 TINY = 2.0 ** -1022
 

@@ -10,6 +10,8 @@ from refgrad.scenario import parse
 from tests.effort import sampled
 from tests.grading.broken import bench, verdict
 
+pytestmark = pytest.mark.turns(2)
+
 BENT = """
 def bent(x, condition):
     y = torch.exp(x)

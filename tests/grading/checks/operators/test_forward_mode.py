@@ -25,6 +25,8 @@ from refgrad.scenario import parse
 from tests.native.reference import ADAPTER
 from tests.native.tiny_engine import tiny_adapter
 
+pytestmark = pytest.mark.turns(2)
+
 OPERATORS = ("multiply", "exp", "matmul", "sum", "where")
 
 PUSHED = """

@@ -26,6 +26,8 @@ from refgrad.scenario.rewrite import in_modes
 from tests.effort import sampled
 from tests.native.reference import ADAPTER
 
+pytestmark = pytest.mark.turns(2)
+
 AUTOGRAD = find_adapter("autograd")
 
 SPELLED = """

@@ -21,6 +21,8 @@ from tests.effort import sampled
 from tests.grading.broken import CHECKS, SETUP, bench, verdict
 from tests.native.reference import ADAPTER
 
+pytestmark = pytest.mark.turns(2)
+
 SEEDS = (0, 1, 2)
 
 COUNTED = """

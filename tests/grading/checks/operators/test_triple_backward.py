@@ -31,6 +31,8 @@ from tests.generation.triple_backward import triple_backward_scenario
 from tests.grading.broken import bench, verdict
 from tests.native.reference import ADAPTER
 
+pytestmark = pytest.mark.turns(2)
+
 WITHOUT_A_TERM = """
 import refgrad.engine as torch
 
