@@ -46,7 +46,7 @@ def sampled(cases: Iterable[Any], step: int, turns: int = 1) -> list[Any]:
     return [next(others) if n % step else _parameters(case) for n, case in enumerate(listed)]
 
 
-def in_turns(cases: Iterable[Any], turns: int = 2, *marks: pytest.MarkDecorator) -> list[Any]:
+def in_turns(cases: Iterable[Any], turns: int = 3, *marks: pytest.MarkDecorator) -> list[Any]:
     """Return all cases as parameters, of which a run leaves out all but one part, which is another part the next day.
 
     ``-m slow`` runs what is left out.

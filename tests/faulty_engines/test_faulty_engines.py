@@ -87,7 +87,7 @@ def may_fail(fault: Fault) -> frozenset[str]:
     return fault.breaks | fault.may_break | INSIDE_OF | elsewhere
 
 
-@pytest.mark.parametrize("fault", sampled(FAULTS, 8, turns=2), ids=[fault.name for fault in FAULTS])
+@pytest.mark.parametrize("fault", sampled(FAULTS, 8, turns=3), ids=[fault.name for fault in FAULTS])
 def test_a_faulty_engine_fails_the_checks_that_it_breaks_and_no_other_behaviour(fault: Fault) -> None:
     """The smoke profile may overlook a rare fault of an operator: then the standard one must not."""
     behaviours = BEHAVIOURS if may_meet_behaviours(fault) else frozenset[str]()

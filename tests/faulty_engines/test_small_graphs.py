@@ -37,7 +37,7 @@ def test_the_sweep_that_is_right_passes_each_of_them_on_scalars_and_on_vectors()
     assert (found.verdict, found.examples) == ("passed", 2 * 985)
 
 
-@pytest.mark.parametrize("engine", sampled(ORDER_FAULTS, 4, turns=2), ids=lambda engine: engine.__name__)
+@pytest.mark.parametrize("engine", sampled(ORDER_FAULTS, 4, turns=3), ids=lambda engine: engine.__name__)
 def test_a_broken_sweep_fails_some_of_them(engine: type[Tape]) -> None:
     own = bench(engine)
     assert any(own.examine(scenario, CHECK).failed for scenario in small_scenarios(own, Usable.of(own)))

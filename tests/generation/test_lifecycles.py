@@ -109,7 +109,7 @@ def test_a_profile_without_a_feature_makes_no_step_that_needs_it() -> None:
     assert not any(isinstance(step, Write | Hook | EnterMode) for scenario in scenarios for step in scenario.steps)
 
 
-@pytest.mark.parametrize("field", sampled(FAULTS, 3, turns=2))
+@pytest.mark.parametrize("field", sampled(FAULTS, 3, turns=3))
 def test_a_fault_in_the_life_of_a_graph_shrinks_to_the_few_steps_that_show_it(field: str) -> None:
     changes: dict[str, Any] = {field: FAULTS[field]}
     engine = Engine(replace(find_adapter("refgrad"), name=f"faulty {field}", **changes))

@@ -136,7 +136,7 @@ HELD_BACK = {"second_order", "third_order", "contracts", "forward_mode", "except
 
 ENOUGH = FEW.union(*(broken.operators for broken in BROKEN))
 
-each = pytest.mark.parametrize("broken", sampled(BROKEN, 4, turns=2), ids=[broken.check for broken in BROKEN])
+each = pytest.mark.parametrize("broken", sampled(BROKEN, 4, turns=3), ids=[broken.check for broken in BROKEN])
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_a_family_passes_the_engine_as_it_is(broken: Broken, sound: Bench) -> No
 BESIDE_ANOTHER = [each for each in BROKEN if each.family in HELD_BACK]
 
 
-@pytest.mark.parametrize("broken", sampled(BESIDE_ANOTHER, 4, turns=2), ids=[broken.check for broken in BESIDE_ANOTHER])
+@pytest.mark.parametrize("broken", sampled(BESIDE_ANOTHER, 4, turns=3), ids=[broken.check for broken in BESIDE_ANOTHER])
 @pytest.mark.usefixtures("sound")
 def test_a_known_failure_of_an_operator_hides_no_other(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EFFORTS["smoke"], "past_failures", EFFORTS["standard"]["past_failures"])

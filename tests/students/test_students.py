@@ -85,7 +85,7 @@ def test_central_differences_are_those_of_a_sum_over_all_entries() -> None:
 
 def _graded(names: Mapping[str, Any]) -> list[Any]:
     """Return the names and profiles as parameters: all checks are run on each, which is slow at standard."""
-    smoke = in_turns([(name, "smoke") for name in ORDINARY], 2, pytest.mark.whole)
+    smoke = in_turns([(name, "smoke") for name in ORDINARY], 3, pytest.mark.whole)
     standard = [pytest.param(name, "standard", marks=pytest.mark.slow) for name in names]
     return [*(case for case in smoke if case.values[0] in names), *standard]
 

@@ -45,7 +45,7 @@ def test_survivors_are_faults() -> None:
     assert SURVIVORS.keys() <= FAULTS.keys()
 
 
-@pytest.mark.parametrize("name", sampled(sample(), 3, turns=2))
+@pytest.mark.parametrize("name", sampled(sample(), 3, turns=3))
 def test_a_fault_of_the_sample_is_found_by_its_check_alone(name: str) -> None:
     found = result(FAULTS[name])
     assert found.killed, found.message

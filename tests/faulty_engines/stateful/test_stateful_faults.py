@@ -61,7 +61,7 @@ def is_seen_soon(verdict: Verdict) -> bool:
     return verdict.failed and verdict.examples <= EXAMPLES_AT_MOST
 
 
-@pytest.mark.parametrize("fault", sampled(STATEFUL_FAULTS, 12, turns=2), ids=[fault.name for fault in STATEFUL_FAULTS])
+@pytest.mark.parametrize("fault", sampled(STATEFUL_FAULTS, 12, turns=3), ids=[fault.name for fault in STATEFUL_FAULTS])
 def test_a_broken_rule_is_seen_soon_and_shown_in_a_few_steps(fault: StatefulFault, judged: Judged) -> None:
     """Lifecycles are random: a run of one seed may miss a fault that the next run finds."""
     verdicts = (judged(fault, seed=seed) for seed in range(RUNS))

@@ -51,7 +51,7 @@ def test_one_leaf_stands_for_several_operands(operator: str) -> None:
 
 @pytest.mark.parametrize(
     ("operator", "attribute"),
-    sampled([(row.name, a.name) for row in TABLE.values() for a in row.attributes if a.type == "option"], 3, turns=2),
+    sampled([(row.name, a.name) for row in TABLE.values() for a in row.attributes if a.type == "option"], 3, turns=3),
 )
 def test_every_option_that_random_scenarios_have_is_met(operator: str, attribute: str) -> None:
     def met(scenarios: Iterable[Scenario]) -> set[object]:
@@ -66,7 +66,7 @@ def test_zeros_are_met(operator: str, zeros: int) -> None:
     assert any(list(s.leaves[0].value.to_numpy().flat).count(0.0) == zeros for s in fixed_cases(operator))
 
 
-@pytest.mark.parametrize("operator", sampled(FITTED, 6, turns=2))
+@pytest.mark.parametrize("operator", sampled(FITTED, 6, turns=3))
 def test_operands_and_attributes_fit_one_another(operator: str) -> None:
     for scenario in fixed_cases(operator):
         values, (step,) = evaluate(scenario, Float64()), scenario.applications

@@ -57,7 +57,7 @@ def test_channels_come_last_and_a_number_stands_behind_another() -> None:
     assert ("index", (1,)) in attributes
 
 
-@pytest.mark.parametrize("operator", sampled(OPERATORS[::6], 3, turns=2))
+@pytest.mark.parametrize("operator", sampled(OPERATORS[::6], 3, turns=3))
 def test_every_operator_has_some_of_each_order(operator: str) -> None:
     assert len(memory_scenarios(operator)) >= 3
     twice = memory_scenarios_of_second_order(operator, Profile(), weighted=None)

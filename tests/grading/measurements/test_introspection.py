@@ -43,7 +43,7 @@ def test_two_engines_record_what_they_must(engine: str, name: str) -> None:
     assert reading.examples >= len(measurement.parameters["graphs"])
 
 
-@pytest.mark.parametrize("fault", sampled(GRAPH_FAULTS, 3, turns=2), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", sampled(GRAPH_FAULTS, 3, turns=3), ids=lambda fault: fault.name)
 def test_a_wrong_graph_fails_the_behaviours_that_it_breaks_and_no_other(fault: GraphFault) -> None:
     engine = fault.start()
     result = {name: measured(engine, name) for name in BEHAVIOURS}

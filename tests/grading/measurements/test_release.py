@@ -44,7 +44,7 @@ def result_of(engine: Engine, behaviour: str, profile: str = "smoke") -> Reading
     return take_measurement(engine, measurement, Settings(profile))
 
 
-@pytest.mark.parametrize("name", sampled(BEHAVIOURS, 3, turns=2))
+@pytest.mark.parametrize("name", sampled(BEHAVIOURS, 3, turns=3))
 def test_the_reference_engine_lets_go_of_everything(name: str) -> None:
     assert result_of(start(find_adapter("refgrad")), name).outcome == "passed"
 
@@ -62,7 +62,7 @@ def test_two_engines_hold_no_more_after_ten_thousand_iterations(engine: str, nam
     sampled(
         {name: fault for fault in KEEPING_FAULTS for name in BEHAVIOURS if name in fault.breaks - set(QUICK)}.items(),
         4,
-        turns=2,
+        turns=3,
     ),
     ids=lambda each: each.name if isinstance(each, KeepingFault) else each,
 )
@@ -76,7 +76,7 @@ def test_memory_that_every_iteration_leaves_is_reported(
     assert result.fact == Measured(quantity="tensor" if behaviour == "tensors_die_with_their_graph" else "growth")
 
 
-@pytest.mark.parametrize("fault", sampled(KEEPING_FAULTS, 4, turns=2), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", sampled(KEEPING_FAULTS, 4, turns=3), ids=lambda fault: fault.name)
 def test_kept_memory_is_reported_and_nothing_else(fault: KeepingFault) -> None:
     engine = fault.start()
     result = {name: result_of(engine, name).outcome for name in QUICK}

@@ -117,7 +117,7 @@ def test_where_a_function_has_no_value_no_column_has_one(name: str, system: str)
             assert SYSTEMS[system].value(name, point) is None, point
 
 
-@pytest.mark.parametrize("name", sampled(FUNCTIONS, 4, turns=2))
+@pytest.mark.parametrize("name", sampled(FUNCTIONS, 4, turns=3))
 @given(data=st.data())
 def test_all_columns_have_the_value_of_the_function_at_ordinary_points(name: str, data: st.DataObject) -> None:
     point = data.draw(ordinary(name))
@@ -138,7 +138,7 @@ def test_float32_is_right_next_to_a_zero_as_far_as_it_can_be() -> None:
     assert abs(value - expected) < abs(6.984375 * slope("sphericalj", "x", point)) * 2.0**-24
 
 
-@pytest.mark.parametrize(("name", "parameter"), sampled(SLOPES, 4, turns=2))
+@pytest.mark.parametrize(("name", "parameter"), sampled(SLOPES, 4, turns=3))
 @given(data=st.data())
 def test_a_derivative_is_that_of_flint_s_series(name: str, parameter: str, data: st.DataObject) -> None:
     point = data.draw(ordinary(name))

@@ -141,7 +141,7 @@ def run(fact: Fact | None, code: str) -> None:
     copy_context().run(exec, printed.text, {})
 
 
-@pytest.mark.parametrize("case", sampled(BROKEN, 3, turns=2))
+@pytest.mark.parametrize("case", sampled(BROKEN, 3, turns=3))
 def test_the_program_of_an_exercise_fails_on_the_faulty_engine_and_on_no_other(case: str) -> None:
     result = copy_context().run(measured_exercise, case, *BROKEN[case])
     if not isinstance(result.fact, NotedNumber):

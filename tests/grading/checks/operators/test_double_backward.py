@@ -114,7 +114,7 @@ def test_the_reference_engine_passes_with_all_operators() -> None:
     assert {v.verdict for v in second_order_verdicts(start(ADAPTER)).values()} == {"passed"}
 
 
-@pytest.mark.parametrize("name", sampled(FAULTS, 4, turns=2))
+@pytest.mark.parametrize("name", sampled(FAULTS, 4, turns=3))
 def test_a_faulty_double_backward_is_caught_and_blamed_on_its_operator(name: str) -> None:
     (operator,) = FAULTS[name]
     verdicts = faulty_verdicts(name)

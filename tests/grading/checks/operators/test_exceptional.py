@@ -228,7 +228,7 @@ LEGAL = (
 LEVELS = {"exceptional": "MUST", "infinities": "SHOULD", "tails": "SHOULD"}
 
 
-@pytest.mark.parametrize("fault", sampled(FAULTS, 4, turns=2), ids=[fault.name for fault in FAULTS])
+@pytest.mark.parametrize("fault", sampled(FAULTS, 4, turns=3), ids=[fault.name for fault in FAULTS])
 def test_an_engine_is_caught_that(fault: Spelled) -> None:
     found = verdict(fault.bench(), fault.check)
     assert (found.verdict, found.level) == ("wrong", LEVELS[fault.check.partition("/")[0]]), found.message
@@ -249,7 +249,7 @@ def test_an_engine_is_caught_at_ordinary_numbers_that(fault: Spelled, monkeypatc
     assert (found.verdict, found.cause) == ("passed", fault.check.replace("exceptional", "operators"))
 
 
-@pytest.mark.parametrize("choice", sampled(LEGAL, 3, turns=2), ids=[choice.name for choice in LEGAL])
+@pytest.mark.parametrize("choice", sampled(LEGAL, 3, turns=3), ids=[choice.name for choice in LEGAL])
 def test_an_engine_is_right_that(choice: Spelled) -> None:
     found = verdict(choice.bench(), choice.check)
     assert found.verdict in {"passed", "convention", "inconclusive"}, found.message

@@ -108,7 +108,7 @@ def test_the_check_draws_first_gradients_with_and_without_a_weight(monkeypatch: 
     assert 30 < weighted < 60
 
 
-@pytest.mark.parametrize("operator", sampled(DIFFERENTIABLE, 6, turns=2))
+@pytest.mark.parametrize("operator", sampled(DIFFERENTIABLE, 6, turns=3))
 def test_the_reference_engine_passes(operator: str) -> None:
     for seed in range(3):
         assert examine(third_order_scenario(seed, operator), start(ADAPTER)).outcome in {"passed", "inconclusive"}
