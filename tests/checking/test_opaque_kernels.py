@@ -16,7 +16,7 @@ torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 from tests.checking.opaque_kernels import KERNELS, SEVERAL_OUTPUTS, drawn, opaque  # noqa: E402 (only where PyTorch is installed)
 from tests.effort import in_turns  # noqa: E402
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 FORMATS: Final = [
     (inner, dtype) for inner in ("float32", "bfloat16", "float16") for dtype in sorted({"float64", inner})

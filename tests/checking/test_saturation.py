@@ -13,7 +13,7 @@ from tests.effort import turn
 
 torch: Any = pytest.importorskip("torch", reason="needs refgrad[torch]")
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 POINT = [0.5, -1.0, 3.5, 8.0]
 """In bfloat16, the hyperbolic tangent of the last two is 1, and 1 - y * y is 0."""

@@ -8,6 +8,8 @@ from tests.effort import in_turns
 from tests.faulty_engines.fault import Fault
 from tests.faulty_engines.faults import CLEAN, FAULTS
 
+pytestmark = pytest.mark.turns(2)
+
 torch = pytest.importorskip("torch", reason="PyTorch's gradcheck is PyTorch's")
 
 from tests.faulty_engines.gradchecked import Question, answers, fails, fails_twice, ordinary, plain  # noqa: E402

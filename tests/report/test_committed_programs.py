@@ -21,6 +21,8 @@ from tests.effort import turn
 from tests.report.committed import COMMITTED, committed_report, committed_scripts
 from tests.repository.sources import ROOT
 
+pytestmark = pytest.mark.turns(2)
+
 SAMPLE = 2
 """How many programs of an engine the loop runs; -m slow runs all of them."""
 

@@ -14,7 +14,7 @@ from tests.checking.low_precision.table import HIDDEN, outcome
 from tests.checking.opaque_kernels import KERNELS, drawn, opaque
 from tests.effort import turn
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 PAIRS = (
     (torch.bfloat16, Choices()),

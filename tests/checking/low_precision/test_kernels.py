@@ -14,7 +14,7 @@ from tests.checking.low_precision.kernels import FAULTS, KERNELS, Choices, torch
 from tests.checking.low_precision.table import DTYPES, EVERY, HIDDEN, RIGHT, WRONG, outcome
 from tests.effort import turn
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.engines, pytest.mark.turns(2)]
 
 QUICK = ("SwiGLU", "RMSNorm", "softmax")
 """Kernels that ordinary tests check; a LayerNorm is an RMSNorm that takes four times as long."""

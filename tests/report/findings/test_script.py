@@ -29,13 +29,13 @@ from refgrad.report.confirmation import confirm
 from refgrad.report.document import Report, build_report
 from refgrad.report.findings import Script, scripts
 from refgrad.report.pages import write_pages
-from tests.effort import turn
+from tests.effort import in_turns, turn
 from tests.report.committed import committed_report
 from tests.report.example import SILENT, VERDICTS, example_report, reading, write_example
 from tests.report.forked_programs import ForkedPrograms
 
 OF_A_CHAPTER = 3
-"""Number of failures of a chapter that are judged again and shown: others each day. `-m slow` shows all."""
+"""Number of failures of a chapter that are judged again and shown: others each third day. `-m slow` shows all."""
 
 
 def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -175,7 +175,7 @@ def test_scripts_of_findings_that_are_gone_are_removed_and_nothing_else(tmp_path
 @pytest.mark.engines
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("most", [OF_A_CHAPTER, pytest.param(None, marks=pytest.mark.slow)], ids=["some", "all"])
-@pytest.mark.parametrize("name", ["autograd", "mygrad", "micrograd"])
+@pytest.mark.parametrize("name", in_turns(["autograd", "mygrad", "micrograd"], 3))
 def test_what_is_found_in_a_real_engine_is_shown_by_a_script_that_needs_no_refgrad(
     name: str, most: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,7 +204,7 @@ def graded(name: str, shared: SharedVerdicts, most: int | None) -> Report:
     committed = committed_report(name).verdicts
     failures = (verdict for verdict in committed if verdict.failed)
     chapters = [[each.id for each in group] for _, group in groupby(failures, key=lambda verdict: verdict.chapter)]
-    rotated = (chapter[turn() * OF_A_CHAPTER % len(chapter) :] + chapter for chapter in chapters)
+    rotated = (chapter[turn() // 3 * OF_A_CHAPTER % len(chapter) :] + chapter for chapter in chapters)
     failed = {name for chapter in rotated for name in chapter[:most]}
     for verdict in committed:
         if verdict.id not in failed:
