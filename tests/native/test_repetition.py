@@ -9,7 +9,7 @@ import pytest
 
 from refgrad.native.adapter import find_adapter
 from refgrad.native.engine import Engine, observe, start
-from refgrad.native.repetition import Repetition
+from refgrad.native.repetition import Repetition, printed_again_and_again
 from refgrad.scenario import parse
 from tests.native.reference import ADAPTER
 
@@ -68,3 +68,19 @@ def test_a_leaf_that_is_refused_shows_nothing(*, afresh: bool) -> None:
     engine = start(replace(ADAPTER, leaf="[][0]"))
     repetition = Repetition(engine, [SCENARIO, SCENARIO], afresh)
     assert all(not runs or all(run.error is not None for run in runs) for runs in repetition.run(3, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("steps", "runs_here", "printed"),
+    [
+        ("backward y", True, True),
+        ("backward y", False, False),
+        ("read value y", True, False),
+        ("z = sin x\nbackward y\nbackward z", True, False),
+        ("backward y\nzero grad x", True, False),
+    ],
+)
+def test_a_program_runs_one_backward_and_plain_steps_repeatedly(steps: str, *, runs_here: bool, printed: bool) -> None:
+    scenario = parse(f"x = leaf float64[] {{0x1p+0}} requires_grad\ny = exp x\n{steps}\n")
+    engine = Engine(ADAPTER if runs_here else replace(ADAPTER, language="javascript"))
+    assert (printed_again_and_again(scenario, engine) is not None) is printed

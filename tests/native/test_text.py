@@ -108,5 +108,5 @@ def test_only_an_encoding_without_most_letters_is_changed(encoding: str, written
 
 def test_a_stream_without_an_encoding_is_written_to() -> None:
     stream = io.StringIO()
-    PlainStream(stream).write("\u00e9\x1b")
+    assert PlainStream(stream).write("\u00e9\x1b") == 2
     assert stream.getvalue() == "\u00e9\\x1b"
