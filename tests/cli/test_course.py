@@ -17,8 +17,6 @@ from refgrad.pytest_plugin.plan import PlanError
 from tests.cli.conftest import Terminal
 from tests.grading import scalar_tape
 
-pytestmark = pytest.mark.turns(2)
-
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "grade-a-course.md"
 
 POINTS = """
@@ -203,6 +201,7 @@ def test_a_file_of_points_that_cannot_be_used_is_one_line_and_status_2(
 
 
 @pytest.mark.whole
+@pytest.mark.turns(2)
 def test_the_example_of_the_guide_gives_the_page_that_it_shows(terminal: Terminal) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     (points,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)

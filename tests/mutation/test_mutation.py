@@ -20,8 +20,6 @@ from tests.mutation.planter import TABLES, all_faults, core, faults_of, sample
 from tests.mutation.reach import Reach, noting
 from tests.repository.sources import ROOT
 
-pytestmark = pytest.mark.turns(2)
-
 SOURCE = '''"""A module."""
 
 from __future__ import annotations

@@ -23,8 +23,6 @@ from tests.faulty_engines.tapes.tape import Array, Contributions, Node, Tape, Te
 from tests.grading.broken import verdict
 from tests.grading.sparing import one_fault_a_search
 
-pytestmark = pytest.mark.turns(2)
-
 
 class ForgetsToSum(Tape):
     """Takes the first part of a contribution where an operand was stretched, in place of the sum."""
