@@ -88,7 +88,7 @@ def source_of(value: Any) -> Source | None:
         return Source(value.get_state, value.set_state)
     if isinstance(value, random.Random):
         return Source(value.getstate, value.setstate)
-    return Source(lambda: value.get_state().numpy(), lambda array: value.set_state(value.get_state().new_tensor(array)))
+    return Source(value.get_state, value.set_state)
 
 
 @cache
@@ -128,18 +128,19 @@ def _held(value: Any, package: str) -> list[Any]:
     if isinstance(value, types.FunctionType):
         named = [value.__globals__.get(name) for name in _names(value.__code__)] if own else []
         held = [each for each in named if not isinstance(each, code) or each.__module__ == value.__module__]
-        return [value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value), *held]
+        cells, defaults = value.__closure__ or (), value.__defaults__ or ()
+        return [*gc.get_referents(*cells), *defaults, value.__kwdefaults__, *vars(value).values(), *held]
+    if isinstance(value, staticmethod):
+        return [value.__func__]
     if isinstance(value, type):
         return [vars(value).get(name) for name in ("__call__", "forward", "backward")] if own else []
     return [] if type(value).__name__ == "PyTreeRegistry" else gc.get_referents(value)  # JAX's, of all types
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
-    """Yield the names that are used by code and by the functions inside of it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+def _names(code: types.CodeType) -> list[str]:
+    """Return the names that are used by code and by the functions inside of it."""
+    inner = [each for each in code.co_consts if type(each) is types.CodeType]
+    return [*code.co_names, *(name for each in inner for name in _names(each))]
 
 
 def together(sources: Sequence[Source]) -> Source:
@@ -159,6 +160,11 @@ class TensorLibrary:
         """Handle the tensors of an engine in this process."""
         self.engine = engine
         self.counts_floats = True
+        self.pure = False
+        """True if functions keep no state and cannot write to tensors; they are traced anew for each gradient.
+
+        Two backward calls are then as good as three.
+        """
         self.direct = False
         """True if :meth:`gradients` is implemented."""
         self.conjugates = True
@@ -355,5 +361,7 @@ class RandomState:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Return True if two states are the same."""
-    return np.array_equal(a, b) if isinstance(a, np.ndarray) else pickle.dumps(a) == pickle.dumps(b)
+    """Return True if two states are the same: tensors, lists of states, or other objects."""
+    if hasattr(a, "numpy"):
+        return a.numpy().tobytes() == b.numpy().tobytes()  # type: ignore[no-any-return]
+    return all(map(same, a, b)) if isinstance(a, list) else pickle.dumps(a) == pickle.dumps(b)
