@@ -62,6 +62,7 @@ class TorchTensors(TensorLibrary):
         self.counts_floats = False
         self.narrow = {getattr(self.torch, name): name for name in FORMATS if FORMATS[name].narrow}
         """Names of the dtypes of at most 16 bits."""
+        self.cpu = self.torch.device("cpu")
         self.plain: dict[Any, Kind] = {}
         """Kinds of tensors whose memory is in order, by dtype."""
 
@@ -76,13 +77,14 @@ class TorchTensors(TensorLibrary):
         """
         if not isinstance(tensor, self.torch.Tensor):
             return Kind(np.asarray(tensor).dtype.name)
+        strided, known = tensor.layout == self.torch.strided, self.plain.get(tensor.dtype)
+        if known and strided and tensor.device == self.cpu and not tensor.is_nested and tensor.is_contiguous():
+            return known
         if tensor.is_nested or tensor.is_quantized or tensor.is_meta or tensor.is_mkldnn:
             kinds = (name for name in ("nested", "quantized", "meta", "mkldnn") if getattr(tensor, f"is_{name}"))
             raise UnsupportedError(f"there is a {next(kinds)} tensor, whose numbers cannot be read and written")
-        in_order = tensor.layout != self.torch.strided or tensor.is_contiguous() or 0 in tensor.stride()
-        if in_order and tensor.device.type == "cpu":
-            return self._plain(tensor.dtype)
-        device = "" if tensor.device.type == "cpu" else str(tensor.device)
+        in_order = not strided or tensor.is_contiguous() or 0 in tensor.stride()
+        device = "" if tensor.device == self.cpu else str(tensor.device)
         return Kind(self._plain(tensor.dtype).dtype, None if in_order else tensor.stride(), device)
 
     def _plain(self, dtype: Any) -> Kind:
@@ -100,7 +102,7 @@ class TorchTensors(TensorLibrary):
             tensor = tensor.detach().to_dense()
         if tensor.dtype in self.narrow:
             tensor = tensor.detach().float()
-        return np.asarray(tensor.numpy(force=True))
+        return tensor.numpy(force=True)  # type: ignore[no-any-return]
 
     def make(self, array: Array, kind: Kind, *, requires_grad: bool) -> Any:
         """Return a new tensor of these numbers with the dtype, device and strides of ``kind``."""
