@@ -247,7 +247,7 @@ def contexts_of(engine: str, contexts: Contexts) -> tuple[Context, ...]:
     known = tables()[engine].contexts if engine in tables() else ()
     if names in ({"all"}, {"cheap"}):
         return tuple(context for context in known if context.cheap or names == {"all"})
-    all_names = {context.name for table in tables().values() for context in table.contexts}
+    all_names = {context.name for table in tables().values() for context in table.contexts} if names else names
     if names - all_names:
         raise ValueError(f"contexts has {sorted(names - all_names)}, but contexts are {sorted(all_names)}")
     return tuple(context for context in known if context.name in names)

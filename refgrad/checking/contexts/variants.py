@@ -156,21 +156,21 @@ class PlainCall:
         return not self.has_graph or any(own in {base.__name__ for base in node.__mro__} for node in self.nodes)
 
     def code(self, variant: Variant) -> tuple[str, str, str]:
-        """Return the code of a variant: the forward, what is done before the backward, and the backward.
-
-        Backward through a reentrant checkpoint stores gradients in all leaves.
-        """
-        inputs = (variant.inputs.get(n, "{}").format(f"primals[{n}]") for n in range(len(self.shapes)))
-        arguments = (variant.constants.get(n, "{}").format(code) for n, code in enumerate(inputs))
+        """Return the code of a variant: the forward, what is done before the backward, and the backward."""
+        arguments = [f"primals[{n}]" for n in range(len(self.shapes))]
+        for templates in (variant.inputs, variant.constants):
+            for n, template in templates.items():
+                arguments[n] = template.format(arguments[n])
         forward = variant.forward or self.plain_forward.format(", ".join(arguments))
         around = f"{variant.around}\n    " if variant.around else ""
+        backward = variant.backward or "\n".join([self.own_backward] * variant.times)
+        return f"{variant.setup}{around}{forward}", variant.before, backward
+
+    @cached_property
+    def own_backward(self) -> str:
+        """Code of a plain backward. Through a reentrant checkpoint it stores gradients in all leaves."""
         reentrant = any("CheckpointFunction" in node.__name__ for node in self.nodes)
-        plain = self.plain_backward.replace(", inputs=primals", "") if reentrant else self.plain_backward
-        return (
-            f"{variant.setup}{around}{forward}",
-            variant.before,
-            variant.backward or "\n".join([plain] * variant.times),
-        )
+        return self.plain_backward.replace(", inputs=primals", "") if reentrant else self.plain_backward
 
     def at(self, variant: Variant) -> list[Array] | None:
         """Return the gradients of a plain call under the seeds and at the point of a variant.
@@ -179,7 +179,7 @@ class PlainCall:
         """
         point = variant.point
         try:
-            pullback = self.check.pullback if point is None else self.subject.at(point).pullback(point)
+            pullback = self.check.pullback if point is None else self.subject.pullback(point)
             gradients = self.check.gradients(pullback, variant.seeds or self.seeds)
         except SubjectError:
             return None
@@ -193,12 +193,11 @@ class PlainCall:
             for x in self.recorded["primals"] if self.has_graph else ():
                 x.grad = None
             return self.recorded | {"outputs": [*self.recorded["outputs"]]}
-        subject = self.subject if variant.point is None else self.subject.at(variant.point)
-        names = dict(subject.engine.namespace)
+        subject, names = self.subject, dict(self.subject.engine.namespace)
         if variant.wrap:
             subject = copy(subject)
             subject.function = eval(variant.wrap, names | {"function": subject.function})
-        arguments = subject.arguments(subject.point)
+        arguments = subject.arguments(variant.point or subject.point)
         names |= {"primals": [arguments[i] for i in subject.positions], "call": only_checked(subject, self.seeded)}
         try:
             exec(_compiled(code), names)
