@@ -14,7 +14,7 @@ from refgrad.checking.certified import CertifiedJudge, UserFunction, undecided
 from refgrad.checking.libraries import WrongError
 from refgrad.checking.libraries.trees import CANCELLED, NEARBY_TOLERANCE, Array, Arrays, furthest, near
 from refgrad.checking.report import OUT_OF_TIME, Explanation, GradientReport
-from refgrad.checking.subject import CheckedFunction, Pullback, Seeds
+from refgrad.checking.subject import CheckedFunction, DirectPullback, Gradients, Pullback, Seeds
 from refgrad.checking.tracing import Trace, Untraceable, trace
 from refgrad.oracles import Discrepancy
 from refgrad.oracles.screening import random_signed
@@ -60,7 +60,8 @@ class GradientCheck:
     """One function at one point, and the judge of its gradients.
 
     If there is a ``reference``, its derivative is the truth. Gradients of 16 bits may have been summed in the dtype
-    ``accumulate``. ``seeds`` are those so far, and ``first`` has the gradients under the first of them.
+    ``accumulate``. ``seeds`` are those so far, and ``first`` has the gradients under the first of them;
+    ``multiples`` has those of the second run under ``BACK`` times the first seeds.
     """
 
     subject: CheckedFunction
@@ -71,6 +72,7 @@ class GradientCheck:
     accumulate: str = "float32"
     seeds: list[Seeds] = field(default_factory=list)
     first: list[Array] = field(default_factory=list)
+    multiples: list[Array] = field(default_factory=list)
     detectable: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -282,15 +284,20 @@ class GradientCheck:
         for a, b in zip(self.seeds[0], seeds, strict=True):
             if a is not b and (a is None or b is None or (BACK * a).tobytes() != b.tobytes()):
                 return False
-        gradients = self.gradients(self.other(1), seeds)
-        return all(alike(BACK * a, b) for a, b in zip(self.first, gradients, strict=True))
+        multiples = self.multiples or self.gradients(self.other(1), seeds)
+        return all(alike(BACK * a, b) for a, b in zip(self.first, multiples, strict=True))
 
     def check_twice(self, seeds: Seeds) -> list[tuple[Seeds, Discrepancy]]:
         """Run backward twice through one graph, with other multiples of the seeds, and compare the gradients."""
-        factor = OTHER_SEED if self.seedable else 1.0
-        other = tuple(None if seed is None else factor * seed for seed in seeds)
+        again, pure = self.other(1), self.subject.library.pure
+        factor = 1.0 if not self.seedable else -BACK if pure else OTHER_SEED
+        other, back = (tuple(None if seed is None else f * seed for seed in seeds) for f in (factor, BACK))
         self.first = self.gradients(self.pullback, seeds)
-        second = self.gradients(self.pullback, other)
+        if isinstance(self.pullback, DirectPullback) and isinstance(again, DirectPullback):
+            second, self.multiples = map(self.checked, self.pullback.together([(self.pullback, other), (again, back)]))
+        else:
+            second = self.gradients(self.pullback, other)
+            self.multiples = [-each for each in second] if pure else []
         linear = all(alike(factor * a, b) for a, b in zip(self.first, second, strict=True))
         if not linear:
             self.refuse_difference(self.first, self.gradients(self.pullback, seeds))
@@ -345,19 +352,23 @@ class GradientCheck:
         ]
 
     def gradients(self, pullback: Pullback, seeds: Seeds) -> list[Array]:
-        """Return the gradients, zeros for absent ones.
+        """Return the gradients, zeros for absent ones. Raises GradientFaultError as ``checked`` does."""
+        return self.checked(pullback.gradients(seeds))
+
+    def checked(self, gradients: Gradients) -> list[Array]:
+        """Return gradients, zeros for absent ones.
 
         Raises GradientFaultError if a shape or dtype differs from that of the input.
         """
-        subject, result = self.subject, []
-        for name, observed, primal in zip(subject.names, pullback.gradients(seeds), subject.point, strict=True):
-            gradient = np.zeros(primal.shape, primal.dtype) if observed is None else observed
+        subject = self.subject
+        pairs = zip(gradients, subject.point, strict=True)
+        result = [np.zeros(x.shape, x.dtype) if each is None else each for each, x in pairs]
+        for name, gradient, primal in zip(subject.names, result, subject.point, strict=True):
             for what in ("shape", "dtype"):
                 actual, expected = getattr(gradient, what), getattr(primal, what)
                 if actual != expected:
                     has = f"the {what} {actual}, but the input has {expected}"
                     raise GradientFaultError(f"the gradient of input {name} has {has}")
-            result.append(gradient)
         return result
 
     def report(self, outcome: Any, message: str = "", **fields: Any) -> GradientReport:

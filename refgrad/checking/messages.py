@@ -39,6 +39,7 @@ CHANGED: Mapping[str, Callable[[Array], Array]] = MappingProxyType({
     "{}": np.asarray,
     "abs({})": np.abs,
     "2 * {}": lambda x: 2 * x,
+    "-2 * {}": lambda x: -2 * x,
     "-{} / 2": lambda x: -x / 2,
 })
 """Code of seeds that are changes of drawn ones, each with the function of the change."""

@@ -93,7 +93,7 @@ class CheckedFunction:
         """Seeds that were drawn, and code that draws them again."""
         self.programs: dict[Any, Any] = {}
         """The library's own programs of the function by the dtypes of the inputs, once they are needed."""
-        self.random_state = RandomState(self.library, function, [x.original for x in self.inputs])
+        self.random_state = RandomState(self.library, function, [x.original for x in self.inputs if x.array is None])
         own = DirectPullback if self.library.direct else TapePullback
         self.make_pullback = pullback or (FunctionalPullback if isinstance(engine.adapter, FunctionalAdapter) else own)
         if not self.positions:
@@ -133,16 +133,11 @@ class CheckedFunction:
 
     def arguments(self, point: Arrays, make: Make | None = None) -> list[Any]:
         """Return the leaves of the arguments at a point: new tensors for checked inputs, the others as given."""
-        make = make or self.make
-        checked = dict(zip(self.positions, point, strict=True))
-        return [
-            make(i, checked[i])
-            if i in checked
-            else x.original
-            if x.array is None
-            else self.library.make(x.array, x.kind, requires_grad=False)
-            for i, x in enumerate(self.inputs)
-        ]
+        leaves = dict(zip(self.positions, map(make or self.make, self.positions, point), strict=True))
+        for i, x in enumerate(self.inputs if len(leaves) < len(self.inputs) else ()):
+            if i not in leaves:
+                leaves[i] = x.original if x.array is None else self.library.make(x.array, x.kind, requires_grad=False)
+        return [leaves[i] for i in range(len(self.inputs))]
 
     def call(self, arguments: Sequence[Any], function: Callable[..., Any] | None = None) -> tuple[Any, ...]:
         """Return the outputs that are tensors, of a ``function`` that may stand for the one under test.
@@ -151,8 +146,9 @@ class CheckedFunction:
         """
         self.deadline.refuse()
         self.random_state.again()
-        copied = self.positions if self.copied else ()
-        passed = self.tree.build([x.clone() if i in copied else x for i, x in enumerate(arguments)])
+        if self.copied:
+            arguments = [x.clone() if i in self.positions else x for i, x in enumerate(arguments)]
+        passed = self.tree.build(arguments)
         try:
             outputs = (function or self.function)(*passed)
         except Exception as error:
@@ -256,18 +252,15 @@ class Pullback:
         These are the floating outputs or, if the engine declares which of them were recorded, only the recorded ones.
         """
         floating = tuple(kind.floating for kind in self.kinds)
-        recorded = tuple(
-            is_floating and bool(getattr(tensor, "requires_grad", True))
-            for tensor, is_floating in zip(self.tensors, floating, strict=True)
-        )
+        pairs = zip(self.tensors, floating, strict=True)
+        recorded = tuple(taken and bool(getattr(tensor, "requires_grad", True)) for tensor, taken in pairs)
         return recorded if any(recorded) else floating
 
     @cached_property
     def precision(self) -> str:
         """Coarsest dtype of the inputs, the outputs and the values between them."""
-        dtypes = {self.library.kind(leaf).part for leaf in self.leaves} | {kind.part for kind in self.kinds}
-        dtypes.update(self.library.inner_dtypes(self.subject, self.tensors))
-        return least_precise(dtypes)
+        dtypes = {kind.part for kind in (*self.subject.kinds, *self.kinds)}
+        return least_precise(dtypes | {*self.library.inner_dtypes(self.subject, self.tensors)})
 
     def record(self) -> None:
         """Run the function forward."""
@@ -326,18 +319,31 @@ class DirectPullback(Pullback):
 
     def gradients(self, seeds: Seeds) -> Gradients:
         """Return the gradients of all outputs at once."""
-        taking_part = list(self.seeded(seeds))
-        if not taking_part:
-            return (None,) * len(self.leaves)
-        outputs, arrays, tensors = zip(*taking_part, strict=True)
-        with self.backward_from(outputs[0]):
-            gradients = self.library.gradients([self.tensors[k] for k in outputs], self.leaves, tensors)
+        return self.together([(self, seeds)])[0]
+
+    def together(self, runs: Sequence[tuple[DirectPullback, Seeds]]) -> list[Gradients]:
+        """Return the gradients of several runs of the function under seeds of their own.
+
+        They come from one call of the library, which takes longer than the backward of a small function.
+        """
+        seeded = [(run, *each) for run, seeds in runs for each in run.seeded(seeds)]
+        leaves = [leaf for run, _ in runs for leaf in run.leaves]
+        gradients: Sequence[Any] = [None] * len(leaves)
+        if seeded:
+            with self.backward_from(seeded[0][1]):
+                tensors, seeds = [run.tensors[k] for run, k, _, _ in seeded], [seed for *_, seed in seeded]
+                gradients = self.library.gradients(tensors, leaves, seeds)
+        for run, k, array, seed in seeded:
+            run.refuse_written_seed(seed, array, k)
+        remaining = iter(gradients)
+        return [run.read([next(remaining) for _ in run.leaves]) for run, _ in runs]
+
+    def read(self, gradients: Sequence[Any]) -> Gradients:
+        """Return gradients as arrays. Raises WrongError if the backward wrote to inputs or to earlier gradients."""
         for name, earlier, array in self.returned:
             if not same_bits(self.library.read_gradient(earlier), array):
                 what = f"the gradient of input {name} that an earlier one returned"
                 raise WrongError(f"the backward writes to {what}")
-        for k, array, tensor in zip(outputs, arrays, tensors, strict=True):
-            self.refuse_written_seed(tensor, array, k)
         self.refuse_writes("the backward")
         result = tuple(None if each is None else self.library.read_gradient(each) for each in gradients)
         triples = zip(self.subject.names, gradients, result, strict=True)
@@ -406,11 +412,12 @@ class FunctionalPullback(Pullback):
             if output not in self.pulls:
                 call = calls.vjp(engine.adapter, "function", Name("primals"))
                 self.pulls[output] = engine.evaluate(call, function=single, primals=self.leaves)
-            value, pull = self.pulls[output]
-            cotangents = pull(tensor)
-        refuse_other_value(self.outputs[output], self.library.read(value), output, self.precision)
-        self.refuse_written_seed(tensor, seed, output)
-        self.refuse_writes("the backward")
+                value = self.library.read(self.pulls[output][0])
+                refuse_other_value(self.outputs[output], value, output, self.precision)
+            cotangents = self.pulls[output][1](tensor)
+        if not self.library.pure:
+            self.refuse_written_seed(tensor, seed, output)
+            self.refuse_writes("the backward")
         return [self.library.read_gradient(cotangent) for cotangent in cotangents]
 
 

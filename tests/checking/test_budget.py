@@ -14,6 +14,7 @@ from refgrad.checking import deadline as deadlines
 from refgrad.checking.check import GradientCheck
 from refgrad.checking.deadline import Deadline
 from refgrad.checking.explanation import simplified
+from refgrad.checking.libraries.torch_tensors import TorchTensors
 from refgrad.checking.report import GradientReport
 from refgrad.checking.subject import CheckedFunction
 from refgrad.native.adapter import find_adapter
@@ -256,3 +257,38 @@ def test_where_directions_are_judged_no_simpler_inputs_are_looked_for() -> None:
     checked = SimpleNamespace(judge=SimpleNamespace(method="directions"), subject=subject)
     wrong = Discrepancy("wrong", 0, (0,), 1.0, 0.0, 0.0, "0")
     assert simplified(checked, (), wrong) == (subject.point, wrong)  # type: ignore[arg-type]
+
+
+def test_two_runs_are_run_backward_in_one_call_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second backward through one graph, and the first through that of the second run."""
+    outputs, gradients = [], TorchTensors.gradients
+
+    def counted(library: Any, tensors: Any, *arguments: Any, **options: Any) -> Any:
+        outputs.append(len(tensors))
+        return gradients(library, tensors, *arguments, **options)
+
+    monkeypatch.setattr(TorchTensors, "gradients", counted)
+    assert check_gradients(lambda x: x**3, torch.ones(2, dtype=torch.float64, requires_grad=True), contexts=())
+    assert outputs == [1, 2]
+
+
+def test_the_gradient_of_a_second_run_is_compared_with_that_of_the_first() -> None:
+    runs = []
+
+    class Cube(torch.autograd.Function):  # type: ignore[misc]
+        """The cube, whose backward is wrong in all runs but the first."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            runs.append(x)
+            ctx.factor = 3 if len(runs) == 1 else 4
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return ctx.factor * x**2 * cotangents[0]
+
+    x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert check_gradients(Cube.apply, x, raise_exception=False, contexts=()).outcome == "wrong"
