@@ -32,6 +32,13 @@ PLAIN = 2.0**-6
 AGREEING = 2.0**-8
 """Largest difference, relative to the terms, between the slope of a trace and the change of the function itself."""
 
+FEW_OPERATIONS = 1_000
+"""Number of scalar operations that are certified faster than a library traces a function for another gradient.
+
+Of 16 wrong functions of JAX with 3 to 540 operations, 12 were checked in 18 to 42 % less time when they were certified
+at once, the other 4 in as much up to noise.
+"""
+
 STEP = NEARBY
 """Step to either side for the change of the function, some ten digits of which survive."""
 
@@ -116,6 +123,8 @@ class CertifiedJudge:
         """
         subject = self.subject
         if subject is None or self.tolerance or self.trace.dtype != "float64":
+            return None
+        if subject.library.pure and self.trace.work <= FEW_OPERATIONS:
             return None
         direction = {name: screening.random_signed(g.shape, self.choices) for name, g in gradients.items()}
         along = flattened(tuple(direction.values()))

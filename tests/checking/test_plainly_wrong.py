@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refgrad import check_gradients
-from refgrad.checking import explanation
+from refgrad.checking import certified, explanation
+from refgrad.checking.libraries import library_of
+from refgrad.native.adapter import find_adapter
+from refgrad.native.engine import start
 from refgrad.oracles import CertifiedOracle
 from tests.benchmarks.checked_graphs import generated
 from tests.benchmarks.peers import Traced
@@ -51,6 +54,17 @@ def test_a_factor_is_plainly_wrong_if_it_is_far_off(
 ) -> None:
     found = outcomes(square_with(lambda g, x: factor * x * g), monkeypatch, 0.75, 1.5)
     assert found == ("wrong", asked)
+
+
+@pytest.mark.parametrize(("most", "asked"), [(0, False), (1_000, True)])
+def test_small_functions_are_certified_at_once_if_another_gradient_takes_longer(
+    most: int,
+    asked: bool,  # noqa: FBT001 (a case)
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(library_of(start(find_adapter("autograd"))), "pure", True)
+    monkeypatch.setattr(certified, "FEW_OPERATIONS", most)
+    assert outcomes(square_with(lambda g, x: 4 * x * g), monkeypatch, 0.75, 1.5) == ("wrong", asked)
 
 
 def test_the_report_shows_the_wrong_entry() -> None:

@@ -23,6 +23,7 @@ class JaxArrays(TensorLibrary):
         self.numpy = engine.namespace["jnp"]
         jax = engine.namespace["jax"]
         self.arrays = (np.ndarray, jax.Array, np.generic)
+        self.pure = True  # as JAX requires of functions
         self.seconds = 0.0
         jax.monitoring.register_event_duration_secs_listener(self.add_compilation)
 
@@ -75,7 +76,8 @@ class JaxArrays(TensorLibrary):
         arrays = subject.point if point is None else point
         dtypes = tuple(array.dtype for array in arrays)
         if dtypes not in subject.programs:
-            primals = [subject.make(i, array) for i, array in zip(subject.positions, arrays, strict=True)]
+            inputs = zip(subject.positions, arrays, subject.kinds, strict=True)
+            primals = [a if a.dtype.name == kind.dtype else subject.make(i, a) for i, a, kind in inputs]
             subject.programs[dtypes] = self.engine.namespace["jax"].make_jaxpr(subject.applied)(*primals)
         return subject.programs[dtypes]
 

@@ -13,6 +13,7 @@ import pytest
 from refgrad import check_gradients
 from refgrad.checking.libraries.jax_arrays import JaxArrays, equations
 from refgrad.checking.libraries.library import TensorLibrary, UnsupportedError
+from refgrad.checking.libraries.trees import Kind
 from refgrad.native.engine import start
 from tests.native.reference import ADAPTER
 
@@ -62,7 +63,8 @@ def test_a_program_of_jax_runs_again_unless_it_may_hold_random_numbers(
     monkeypatch.setitem(sys.modules, "jax.extend.core", run)
     moved = np.ones(2)
     subject = SimpleNamespace(
-        programs={}, positions=[1], applied=None, random_state=SimpleNamespace(repeats=repeats),
+        programs={}, positions=[1], kinds=[Kind("float64")],
+        applied=None, random_state=SimpleNamespace(repeats=repeats),
         make=lambda _, array: array, arguments=lambda point: ["constant", *point],
         call=lambda arguments, function: function and function(*arguments),
     )  # fmt: skip

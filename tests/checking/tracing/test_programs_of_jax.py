@@ -168,6 +168,8 @@ def test_arrays_of_jax_have_a_kind_values_and_one_program_for_each_dtype() -> No
     listener("/jax/core/compile/backend", 1.5)
     listener("/jax/other", 4.0)
     assert arrays.compiled() == 1.5
-    subject = SimpleNamespace(point=(X,), positions=(0,), programs={}, applied="f", make=lambda _, array: array)
+    subject = SimpleNamespace(
+        point=(X,), positions=(0,), kinds=(Kind("float64"),), programs={}, applied="f", make=lambda _, array: array
+    )
     assert arrays.program(subject) is arrays.program(subject, (Y,))
     assert arrays.program(subject, (half,)) is not arrays.program(subject)
