@@ -259,17 +259,37 @@ def test_where_directions_are_judged_no_simpler_inputs_are_looked_for() -> None:
     assert simplified(checked, (), wrong) == (subject.point, wrong)  # type: ignore[arg-type]
 
 
-def test_two_runs_are_run_backward_in_one_call_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second backward through one graph, and the first through that of the second run."""
+@pytest.mark.parametrize(("factor", "calls"), [(3, [1, 2]), (4, [1, 2, 1])])
+def test_two_runs_are_run_backward_in_one_call_of_the_library(
+    factor: int, calls: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second backward through one graph, and the first through that of the second run.
+
+    If the gradient is wrong in both runs, only one at another point follows.
+    """
     outputs, gradients = [], TorchTensors.gradients
+
+    class Cube(torch.autograd.Function):  # type: ignore[misc]
+        """The cube, whose derivative has the factor 3."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return factor * x**2 * cotangents[0]
 
     def counted(library: Any, tensors: Any, *arguments: Any, **options: Any) -> Any:
         outputs.append(len(tensors))
         return gradients(library, tensors, *arguments, **options)
 
     monkeypatch.setattr(TorchTensors, "gradients", counted)
-    assert check_gradients(lambda x: x**3, torch.ones(2, dtype=torch.float64, requires_grad=True), contexts=())
-    assert outputs == [1, 2]
+    x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert bool(check_gradients(Cube.apply, x, raise_exception=False, contexts=())) == (factor == 3)
+    assert outputs == calls
 
 
 def test_the_gradient_of_a_second_run_is_compared_with_that_of_the_first() -> None:

@@ -362,6 +362,5 @@ class RandomState:
 
 def same(a: Any, b: Any) -> bool:
     """Return True if two states are the same: tensors, lists of states, or other objects."""
-    if hasattr(a, "numpy"):
-        return a.numpy().tobytes() == b.numpy().tobytes()  # type: ignore[no-any-return]
+    a, b = (each.numpy().tobytes() if hasattr(each, "numpy") else each for each in (a, b))
     return all(map(same, a, b)) if isinstance(a, list) else pickle.dumps(a) == pickle.dumps(b)
