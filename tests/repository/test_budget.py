@@ -17,8 +17,8 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, nodes, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4856, "report": 2525, "facts": 777, "checking": 4874, "generation": 3512, "native": 3704,
-    "operators": 2477, "engine": 2337, "oracles": 2223, "scenario": 1318, "cli": 1221, "pytest_plugin": 1003,
+    "grading": 4855, "report": 2525, "facts": 777, "checking": 4913, "generation": 3512, "native": 3704,
+    "operators": 2477, "engine": 2337, "oracles": 2227, "scenario": 1318, "cli": 1221, "pytest_plugin": 1003,
     "lifecycle": 825, "adapters": 372, "interpreter": 351, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
