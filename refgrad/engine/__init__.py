@@ -19,6 +19,7 @@ from refgrad.engine import autograd
 from refgrad.engine.autograd import grad
 from refgrad.engine.functions import creation
 from refgrad.engine.functions.creation import *  # noqa: F403 (its __all__ names the functions that create tensors)
+from refgrad.engine.functions.custom import Function, checkpoint
 from refgrad.engine.functions.methods import composite_functions, install_methods, spelled_functions
 from refgrad.engine.graph.sweep import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
@@ -28,7 +29,7 @@ from refgrad.engine.replay.recorded import record
 from refgrad.operators import operator_table
 
 __all__ = [
-    "Tensor", "autograd", "bool", "double", "draw", "enable_grad", "float16", "float32", "float64", "grad", "half",
+    "Function", "Tensor", "autograd", "bool", "checkpoint", "double", "draw", "enable_grad", "float16", "float32", "float64", "grad", "half",
     "inf", "int32", "int64", "is_grad_enabled", "long", "nan", "no_grad", "pi", "print_graph", "record",
     "set_grad_enabled",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from refgrad.operators import Operator, operator_table
 from refgrad.operators.functions.arrays import NUMPY_FUNCTIONS
 from refgrad.operators.operator import LARGEST, refuse_size
 from refgrad.scenario import Apply, Detach, Grad, Jvp, Leaf, Scenario, Slice
+from refgrad.scenario.rewrite import inlined
 
 PLAIN: Final = frozenset({int, float, bool, str, type(None)})
 """Types of attribute values that need no conversion. A tuple is checked for them first: it may hold thousands."""
@@ -42,10 +43,10 @@ def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
     NaN and infinities are ordinary values: numpy does not warn about them. Steps that change a tensor are skipped;
-    `refgrad.lifecycle.lower` rewrites a scenario without them. Raises :class:`ScenarioEvaluationError` if an operator
+    `refgrad.lifecycle.lower` rewrites a scenario without them. Calls of functions are written out. Raises :class:`ScenarioEvaluationError` if an operator
     rejects its arguments, or if the system lacks the method of :class:`NumberSystem` that a step needs.
     """
-    table = operator_table()
+    table, scenario = operator_table(), inlined(scenario)
     values: dict[str, Any] = {}
     truths: set[str] = set()
     with np.errstate(all="ignore"):

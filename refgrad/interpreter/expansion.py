@@ -17,15 +17,15 @@ from refgrad.interpreter.evaluation import PLAIN
 from refgrad.interpreter.float64 import float64_run
 from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Constant, Leaf, Scenario, Slice, Step
-from refgrad.scenario.rewrite import replaced
+from refgrad.scenario.rewrite import inlined, replaced
 
 
 def expanded(scenario: Scenario) -> Scenario:
-    """Return the scenario with each composite operator replaced by its steps.
+    """Return the scenario with each call of a function and each composite operator replaced by its steps.
 
     Every name keeps its value; the added steps have new names. Raises ScenarioEvaluationError if shapes do not fit.
     """
-    table = operator_table()
+    table, scenario = operator_table(), inlined(scenario)
     if all(table[name].composite is None for name in scenario.operators):
         return scenario
     return _expanded(scenario)

@@ -10,7 +10,7 @@ from refgrad.interpreter import float64_values
 from refgrad.lifecycle.model import predict
 from refgrad.lifecycle.predictions import Fails, Gradient, Prediction
 from refgrad.scenario import Scenario, Step, kinds
-from refgrad.scenario.rewrite import needed
+from refgrad.scenario.rewrite import inlined, needed
 
 NEEDED_BY: Final[Mapping[type[Step], str]] = MappingProxyType({
     kinds.Detach: "detach",
@@ -45,7 +45,8 @@ def _visits_again(scenario: Scenario, predictions: Sequence[Prediction]) -> bool
     """Return True if a backward that must not fail visits a result that an earlier one has visited."""
     passing = [at for at, prediction in enumerate(predictions) if not isinstance(prediction, Fails)]
     starts = [step.output for at, step in scenario.backwards if at in passing]
-    visited = [step.name for output in starts for step in needed(scenario.applications, {output})]
+    applications = inlined(scenario).applications
+    visited = [step.name for output in starts for step in needed(applications, {output})]
     return len(visited) > len(set(visited))
 
 
@@ -59,6 +60,8 @@ def _needed_by(step: Step) -> Iterator[str]:
             yield "in_place" if step.index is None else "in_place_at_index"
         case kinds.EnterMode(mode=mode):
             yield mode
+        case kinds.FunctionCall(way=way):
+            yield f"call:{way}"
         case kinds.ZeroGrad():
             yield "zero_grad_to_zeros" if step.to_zeros else "zero_grad"
         case kinds.Read(what=what) if what in FLAGS:

@@ -13,10 +13,12 @@ from refgrad.native import calls, statements
 from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.statements import Argument, Call, Name, Names, Show, Statement, Value
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
+from refgrad.scenario import Apply, Backward, Constant, FunctionCall, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
+from refgrad.scenario.functions import COTANGENT, scenario_functions
 from refgrad.scenario.rewrite import floating_dtypes, fresh_name, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
+Result: TypeAlias = Apply | FunctionCall | Grad
 Spell: TypeAlias = Callable[[Apply, Scenario], str]
 """Function that returns the spelling of an application in a scenario."""
 
@@ -101,9 +103,34 @@ class Writer:
         else:
             yield application
 
-    def within(self, step: Apply | Grad) -> Iterable[Statement]:
+    def call(self, step: FunctionCall) -> Iterator[Statement]:
+        """Yield a function as functions of the language, and its call by the template of the way."""
+        function = scenario_functions()[step.function]
+        forward = self.fresh(f"forward_of_{step.name}")
+        fields: dict[str, Argument] = {"function": Name(forward), "inputs": Names(step.arguments)}
+        yield statements.Function(forward, function.arguments, tuple(self.lines(function.forward)), function.result)
+        if step.way == "rule":
+            names = (*function.arguments, function.result)
+            backward = fields["backward"] = Name(self.fresh(f"backward_of_{step.name}"))
+            fields["saved"] = Value(tuple(names.index(name) for name in function.saved))
+            gradients = [function.gradient(name) for name in function.arguments]
+            listed = call(self.adapter.syntax.listed([f"{{{n}}}" for n in function.arguments]), "gradients", **{
+                n: Value(None) if gradient is None else Name(gradient)
+                for n, gradient in zip(function.arguments, gradients, strict=True)
+            })
+            body = (*self.lines(function.backward), listed)
+            yield statements.Function(backward.name, (*function.saved, COTANGENT), body, "gradients")
+        yield call(getattr(self.adapter, f"call_by_{step.way}"), step.name, **fields)
+
+    def lines(self, steps: Iterable[Step]) -> Iterator[Statement]:
+        """Yield the applications of a function's body."""
+        for step in steps:
+            assert isinstance(step, Apply)
+            yield calls.application(step, self.spell(step, self.scenario))
+
+    def within(self, step: Result) -> Iterable[Statement]:
         """Return the statements of a result within a function. Forward mode has no recorded gradients in it."""
-        return self.apply(step) if isinstance(step, Apply) else ()
+        return () if isinstance(step, Grad) else self.step(step)
 
     def function(self, name: str, parameters: tuple[str, ...], output: str) -> statements.Function:
         """Return the forward part up to an output as a function of some leaves."""
@@ -260,7 +287,7 @@ class FunctionalWriter(Writer):
     bound: frozenset[str] | None = None
     """Leaves whose gradients are bound to variables, all if None."""
 
-    def within(self, step: Apply | Grad) -> Iterable[Statement]:
+    def within(self, step: Result) -> Iterable[Statement]:
         """Return the statements of a result within a function, gradients included."""
         return self.step(step)
 
@@ -370,9 +397,9 @@ def nestable_results(scenario: Scenario) -> frozenset[str]:
     return frozenset(names)
 
 
-def needed_results(scenario: Scenario, output: str) -> tuple[Apply | Grad, ...]:
-    """Return the applications and recorded gradients that ``output`` depends on, in order."""
-    return needed([step for step in scenario.steps if isinstance(step, Apply | Grad)], {output})
+def needed_results(scenario: Scenario, output: str) -> tuple[Result, ...]:
+    """Return the applications, calls and recorded gradients that ``output`` depends on, in order."""
+    return needed([step for step in scenario.steps if isinstance(step, Result)], {output})
 
 
 def relevant_leaves(scenario: Scenario, output: str) -> list[str]:

@@ -9,6 +9,7 @@ from refgrad.scenario.kinds import (
     DeleteName,
     Detach,
     EnterMode,
+    FunctionCall,
     Grad,
     Hook,
     Jvp,

@@ -31,15 +31,15 @@ from refgrad.scenario.tokens import Cursor, checked_identifier, read_float, writ
 class Scope:
     """The names that exist at one step of a scenario, the leaves among them that require grad, and the operators.
 
-    Hooks have names too. ``constants`` are the values of leaves; ``depth`` counts the regions that were entered and not
+    ``functions`` are the numbers of arguments of functions. Hooks have names too. ``constants`` are the values of leaves; ``depth`` counts the regions that were entered and not
     left. A method that raises ScenarioError has changed nothing.
     """
 
-    __slots__ = ("constants", "deleted", "depth", "hooks", "leaves", "names", "operators")
+    __slots__ = ("constants", "deleted", "depth", "functions", "hooks", "leaves", "names", "operators")
 
-    def __init__(self, operators: Mapping[str, Operator]) -> None:
+    def __init__(self, operators: Mapping[str, Operator], functions: Mapping[str, int]) -> None:
         """Start without names."""
-        self.operators = operators
+        self.operators, self.functions = operators, functions
         self.names: set[str] = set()
         self.leaves: set[str] = set()
         self.constants: dict[str, Constant] = {}

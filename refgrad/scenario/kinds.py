@@ -21,6 +21,9 @@ Action: TypeAlias = Literal["add", "multiply", "copy"]
 WRITES: Final[tuple[Action, ...]] = get_args(Action)
 """Ways to overwrite a tensor."""
 Mode: TypeAlias = Literal["no_grad", "enable_grad"]
+Way: TypeAlias = Literal["rule", "checkpoint"]
+WAYS: Final[tuple[Way, ...]] = get_args(Way)
+"""Ways to call a function: with a derivative rule of its own, or computed again in the backward pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,36 @@ class Apply(Step):
     def check(self, scope: Scope) -> None:
         """Check the operator, the number of arguments and the names of the attributes, then the names."""
         _check_call(self.operator, len(self.arguments), self.attributes, scope.operators)
+        Step.check(self, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall(Step):
+    """FunctionCall a function of ``specs/functions.toml``: `y = call rule square_with_slope_of_sin x`.
+
+    By ``rule`` its derivative is the rule that it has of its own. By ``checkpoint`` it has that of its forward, which
+    the engine may compute again in the backward pass.
+    """
+
+    form = Form.of(
+        "NAME = call WAY FUNCTION ARGUMENTS",
+        way=one_of("way to call a function", WAYS),
+        function=called(codecs.WORD, "a function"),
+        arguments=codecs.ARGUMENTS,
+    )
+
+    name: str
+    way: Way
+    function: str
+    arguments: tuple[str, ...]
+
+    def check(self, scope: Scope) -> None:
+        """Check the function and the number of arguments, then the names."""
+        expected = scope.functions.get(self.function)
+        if expected is None:
+            raise ScenarioError(f"unknown function {quoted(self.function)}{suggestion(self.function, scope.functions)}")
+        if len(self.arguments) != expected:
+            raise ScenarioError(f"function {self.function!r} takes {expected} arguments, not {len(self.arguments)}")
         Step.check(self, scope)
 
 
@@ -313,11 +346,11 @@ class RetainGrad(StatefulStep):
     name: str
 
 
-Definition: TypeAlias = Leaf | Apply | Grad | Jvp | Detach
+Definition: TypeAlias = Leaf | Apply | FunctionCall | Grad | Jvp | Detach
 """A step that creates a tensor."""
 
 STEPS: Final[tuple[type[Step], ...]] = (
-    Leaf, Apply, Grad, Jvp, Detach, Backward, Read, ZeroGrad, EnterMode, LeaveMode, RequireGrad, StopRequiringGrad,
+    Leaf, Apply, FunctionCall, Grad, Jvp, Detach, Backward, Read, ZeroGrad, EnterMode, LeaveMode, RequireGrad, StopRequiringGrad,
     DeleteName, Write, Hook, Unhook, RetainGrad,
 )  # fmt: skip
 

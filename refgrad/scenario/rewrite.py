@@ -5,7 +5,7 @@ Functions that take steps return steps, which need not be a valid scenario yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count, cycle
 from typing import Any, TypeVar
@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.kinds import Backward, Grad, Jvp, Leaf, Read
+from refgrad.scenario.functions import scenario_functions
+from refgrad.scenario.kinds import Apply, Backward, FunctionCall, Detach, Grad, Jvp, Leaf, Read
 from refgrad.scenario.scenario import Scenario
 from refgrad.scenario.step import Step
 
@@ -111,6 +112,40 @@ def fresh_name(stem: str, taken: set[str]) -> str:
     names = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
     taken.add(fresh := next(name for name in names if name not in taken))
     return fresh
+
+
+def inlined(scenario: Scenario) -> Scenario:
+    """Return the scenario with each call of a function replaced by applications of operators.
+
+    A rule of the user's own becomes s + stop(f - s), where f is the function and s the one that the rule differentiates.
+    """
+    return Scenario(tuple(chain.from_iterable(inlined_steps(scenario)))) if scenario.calls else scenario
+
+
+def inlined_steps(scenario: Scenario) -> Iterator[tuple[Step, ...]]:
+    """Yield, for each step, the steps that replace it in the scenario without calls; the last one has its name."""
+    taken = set(scenario.definitions)
+    for step in scenario.steps:
+        yield tuple(_written_out(step, taken)) if isinstance(step, FunctionCall) else (step,)
+
+
+def _written_out(step: FunctionCall, taken: set[str]) -> Iterator[Step]:
+    function = scenario_functions()[step.function]
+    given = dict(zip(function.arguments, step.arguments, strict=True))
+
+    def part(steps: Sequence[Step], last: str) -> tuple[Step, ...]:
+        names = {s.defines or "": fresh_name(f"{step.name}_of_{s.defines}", taken) for s in steps[:-1]}
+        return renamed(steps, {**given, **names, steps[-1].defines or "": last})
+
+    if step.way == "checkpoint":
+        yield from part(function.forward, step.name)
+        return
+    value, slope, off, fixed = (fresh_name(f"{step.name}_{each}", taken) for each in ("value", "slope", "off", "fixed"))
+    yield from part(function.forward, value)
+    yield from part(function.slopes, slope)
+    yield Apply(off, "subtract", (value, slope))
+    yield Detach(fixed, off)
+    yield Apply(step.name, "add", (slope, fixed))
 
 
 def substituted(steps: Iterable[Step], definition: Step, name: str) -> tuple[Step, ...]:

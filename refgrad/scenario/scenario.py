@@ -13,7 +13,8 @@ from refgrad.operators import Operator, operator_table
 from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.codecs import Scope
 from refgrad.scenario.errors import ScenarioError, quoted
-from refgrad.scenario.kinds import VOCABULARY, Apply, Backward, Definition, Grad, Jvp, Leaf
+from refgrad.scenario.functions import arguments_of_functions, scenario_functions
+from refgrad.scenario.kinds import VOCABULARY, Apply, Backward, FunctionCall, Definition, Grad, Jvp, Leaf
 from refgrad.scenario.step import Step
 from refgrad.scenario.tokens import Cursor, tokenize
 
@@ -73,7 +74,7 @@ class Scenario:
     def __post_init__(self, table: Mapping[str, Operator] | None) -> None:
         """Check every step in its scope."""
         object.__setattr__(self, "steps", tuple(self.steps))
-        scope = Scope(operator_table() if table is None else table)
+        scope = Scope(operator_table() if table is None else table, arguments_of_functions())
         for number, step in enumerate(self.steps, start=1):
             try:
                 if not isinstance(step, Step):
@@ -159,8 +160,14 @@ class Scenario:
 
     @property
     def operators(self) -> frozenset[str]:
-        """Names of the operators that are applied."""
-        return frozenset(step.operator for step in self.steps if isinstance(step, Apply))
+        """Names of the operators that are applied, those of functions included."""
+        applied = {step.operator for step in self.steps if isinstance(step, Apply)}
+        return frozenset(applied.union(*(scenario_functions()[each.function].operators for each in self.calls)))
+
+    @property
+    def calls(self) -> tuple[FunctionCall, ...]:
+        """Calls of functions, in order."""
+        return tuple(step for step in self.steps if isinstance(step, FunctionCall))
 
 
 def _decoded_steps(document: Any) -> Iterator[Step]:

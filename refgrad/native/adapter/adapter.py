@@ -52,6 +52,8 @@ class Adapter:
     value_dtype: str | None = None
     seed: str = "{array}"
     jvp: str | None = None
+    call_by_rule: str | None = None
+    call_by_checkpoint: str | None = None
     operators: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     alike: tuple[str, ...] = ()

@@ -100,8 +100,9 @@ def _saving_matters(scenario: Scenario) -> bool:
 
 
 def _origin(step: Apply, scenario: Scenario) -> Iterator[Constant]:
-    """Yield the values of the leaves that an application depends on."""
-    for name in closure(step.arguments, lambda name: scenario.definitions[name].uses):
-        definition = scenario.definitions[name]
+    """Yield the values of the leaves that an application depends on. A name within a function has none."""
+    definitions = scenario.definitions
+    for name in closure(step.arguments, lambda name: definitions[name].uses if name in definitions else ()):
+        definition = definitions.get(name)
         if isinstance(definition, Leaf):
             yield definition.value

@@ -1,0 +1,85 @@
+"""Functions of the user's own: forward and rule in operators, as ``specs/functions.toml`` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+from refgrad.documents import parsed_toml
+from refgrad.errors import UserError
+from refgrad.scenario.errors import ScenarioError
+from refgrad.scenario.kinds import Apply, Detach
+from refgrad.scenario.step import Step
+from refgrad.scenario.tokens import Cursor, tokenize
+from refgrad.specification import specs_directory
+
+COTANGENT: Final = "g"
+"""Name of the cotangent of the result in a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioFunction:
+    """A function of arguments by name, with the steps of its forward, of its rule, and of what the rule differentiates.
+
+    The result is the last step of ``forward``. The gradient of an argument ``x`` is the step ``g_x`` of ``backward``.
+    """
+
+    name: str
+    summary: str
+    arguments: tuple[str, ...]
+    forward: tuple[Step, ...]
+    slopes: tuple[Step, ...]
+    backward: tuple[Step, ...]
+
+    @property
+    def result(self) -> str:
+        """Name of the result in ``forward`` and ``backward``."""
+        return self.forward[-1].defines or ""
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """Names of the operators of the forward and of the rule."""
+        return frozenset(s.operator for s in (*self.forward, *self.backward) if isinstance(s, Apply))
+
+    @property
+    def saved(self) -> tuple[str, ...]:
+        """The arguments, and the result, that the rule uses."""
+        used = {name for step in self.backward for name in step.uses}
+        return tuple(name for name in (*self.arguments, self.result) if name in used)
+
+    def gradient(self, argument: str) -> str | None:
+        """Return the name of an argument's gradient in the rule, or None if it has none."""
+        name = f"{COTANGENT}_{argument}"
+        return name if any(step.defines == name for step in self.backward) else None
+
+
+@cache
+def scenario_functions() -> Mapping[str, ScenarioFunction]:
+    """Return the functions by name. Raise UserError for a line that is not a step."""
+    rows = parsed_toml(specs_directory() / "functions.toml")
+    return MappingProxyType({name: _function(name, row) for name, row in rows.items()})
+
+
+@cache
+def arguments_of_functions() -> Mapping[str, int]:
+    """Return the number of arguments of each function, by name."""
+    return MappingProxyType({name: len(function.arguments) for name, function in scenario_functions().items()})
+
+
+def _function(name: str, row: Mapping[str, Any]) -> ScenarioFunction:
+    try:
+        parts = [tuple(map(_step, row[part].strip().split("\n"))) for part in ("forward", "slopes", "backward")]
+    except (ScenarioError, KeyError) as error:
+        raise UserError(f"specs/functions.toml: {name}: {error}") from error
+    return ScenarioFunction(name, row["summary"], tuple(row["arguments"]), *parts)
+
+
+def _step(line: str) -> Step:
+    cursor = Cursor(tokenize(line))
+    kind: type[Step] = Detach if cursor.peek(2) == Detach.form.keyword else Apply
+    step = kind.from_text(cursor)
+    cursor.finish()
+    return step
