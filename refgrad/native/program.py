@@ -114,10 +114,14 @@ class Writer:
             backward = fields["backward"] = Name(self.fresh(f"backward_of_{step.name}"))
             fields["saved"] = Value(tuple(names.index(name) for name in function.saved))
             gradients = [function.gradient(name) for name in function.arguments]
-            listed = call(self.adapter.syntax.listed([f"{{{n}}}" for n in function.arguments]), "gradients", **{
-                n: Value(None) if gradient is None else Name(gradient)
-                for n, gradient in zip(function.arguments, gradients, strict=True)
-            })
+            listed = call(
+                self.adapter.syntax.listed([f"{{{n}}}" for n in function.arguments]),
+                "gradients",
+                **{
+                    n: Value(None) if gradient is None else Name(gradient)
+                    for n, gradient in zip(function.arguments, gradients, strict=True)
+                },
+            )
             body = (*self.lines(function.backward), listed)
             yield statements.Function(backward.name, (*function.saved, COTANGENT), body, "gradients")
         yield call(getattr(self.adapter, f"call_by_{step.way}"), step.name, **fields)

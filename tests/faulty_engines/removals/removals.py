@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.faulty_engines.removals.removals_of_functions import REMOVALS_OF_FUNCTIONS
 from tests.faulty_engines.removals.removals_of_hooks import REMOVALS_OF_HOOKS
 from tests.faulty_engines.removals.removals_of_operators import REMOVALS_OF_OPERATORS
 from tests.faulty_engines.removals.removals_of_shapes import REMOVALS_OF_SHAPES
@@ -13,4 +14,5 @@ STATEFUL_REMOVALS: tuple[StatefulFault, ...] = (
     *REMOVALS_OF_OPERATORS,
     *REMOVALS_OF_SHAPES,
     *REMOVALS_OF_HOOKS,
+    *REMOVALS_OF_FUNCTIONS,
 )
