@@ -60,8 +60,8 @@ def _needed_by(step: Step) -> Iterator[str]:
             yield "in_place" if step.index is None else "in_place_at_index"
         case kinds.EnterMode(mode=mode):
             yield mode
-        case kinds.FunctionCall(way=way):
-            yield f"call:{way}"
+        case kinds.FunctionCall(ways=ways):
+            yield from (f"call:{way}" for way in ways)
         case kinds.ZeroGrad():
             yield "zero_grad_to_zeros" if step.to_zeros else "zero_grad"
         case kinds.Read(what=what) if what in FLAGS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,8 +14,8 @@ from refgrad.native.adapter import AnyAdapter, FunctionalAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.statements import Argument, Call, Name, Names, Show, Statement, Value
 from refgrad.scenario import Apply, Backward, Constant, FunctionCall, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
-from refgrad.scenario.functions import COTANGENT, scenario_functions
-from refgrad.scenario.rewrite import floating_dtypes, fresh_name, needed, promoted
+from refgrad.scenario.functions import COTANGENT, ScenarioFunction, scenario_functions
+from refgrad.scenario.rewrite import REPEATS, floating_dtypes, fresh_name, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
 Result: TypeAlias = Apply | FunctionCall | Grad
@@ -104,27 +104,40 @@ class Writer:
             yield application
 
     def call(self, step: FunctionCall) -> Iterator[Statement]:
-        """Yield a function as functions of the language, and its call by the template of the way."""
+        """Yield a function as functions of the language, one for each nested way, and the call of the outer one."""
         function = scenario_functions()[step.function]
-        forward = self.fresh(f"forward_of_{step.name}")
-        fields: dict[str, Argument] = {"function": Name(forward), "inputs": Names(step.arguments)}
-        yield statements.Function(forward, function.arguments, tuple(self.lines(function.forward)), function.result)
-        if step.way == "rule":
+        name = self.fresh(f"forward_of_{step.name}")
+        yield statements.Function(name, function.arguments, tuple(self.lines(function.forward)), function.result)
+        for way in reversed(step.ways[1:]):
+            fields = yield from self.way_fields(step, way, name, function.arguments)
+            name = self.fresh(f"{way}_of_{step.name}")
+            body = call(self.adapter.ways[way], function.result, **fields)
+            yield statements.Function(name, function.arguments, (body,), function.result)
+        fields = yield from self.way_fields(step, step.ways[0], name, step.arguments)
+        yield call(self.adapter.ways[step.ways[0]], step.name, **fields)
+
+    def way_fields(
+        self, step: FunctionCall, way: str, name: str, inputs: tuple[str, ...]
+    ) -> Generator[Statement, None, dict[str, Argument]]:
+        """Return the fields of the template of a way. Yield the function of a rule before."""
+        function = scenario_functions()[step.function]
+        fields: dict[str, Argument] = {"function": Name(name), "inputs": Names(inputs)}
+        if way == "loop":
+            fields["count"] = Value(REPEATS)
+        if way == "rule":
             names = (*function.arguments, function.result)
-            backward = fields["backward"] = Name(self.fresh(f"backward_of_{step.name}"))
+            fields["backward"] = Name(self.fresh(f"backward_of_{step.name}"))
             fields["saved"] = Value(tuple(names.index(name) for name in function.saved))
-            gradients = [function.gradient(name) for name in function.arguments]
-            listed = call(
-                self.adapter.syntax.listed([f"{{{n}}}" for n in function.arguments]),
-                "gradients",
-                **{
-                    n: Value(None) if gradient is None else Name(gradient)
-                    for n, gradient in zip(function.arguments, gradients, strict=True)
-                },
-            )
-            body = (*self.lines(function.backward), listed)
-            yield statements.Function(backward.name, (*function.saved, COTANGENT), body, "gradients")
-        yield call(getattr(self.adapter, f"call_by_{step.way}"), step.name, **fields)
+            yield self.rule(function, fields["backward"].name)
+        return fields
+
+    def rule(self, function: ScenarioFunction, name: str) -> statements.Function:
+        """Return the rule of a function: it takes what it needs and the cotangent, and returns a list of gradients."""
+        gradients = {each: function.gradient(each) for each in function.arguments}
+        fields = {each: Value(None) if gradient is None else Name(gradient) for each, gradient in gradients.items()}
+        listed = call(self.adapter.syntax.listed([f"{{{each}}}" for each in gradients]), "gradients", **fields)
+        body = (*self.lines(function.backward), listed)
+        return statements.Function(name, (*function.saved, COTANGENT), body, "gradients")
 
     def lines(self, steps: Iterable[Step]) -> Iterator[Statement]:
         """Yield the applications of a function's body."""

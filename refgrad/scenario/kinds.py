@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
 from refgrad.errors import suggestion
@@ -12,7 +13,7 @@ from refgrad.scenario import codecs
 from refgrad.scenario.attributes import AttributeValue
 from refgrad.scenario.codecs import Attributes, Scope, Tangents, called, one_of, or_none
 from refgrad.scenario.constants import Constant
-from refgrad.scenario.errors import ScenarioError, quoted
+from refgrad.scenario.errors import ScenarioError, alternatives, quoted
 from refgrad.scenario.step import Form, StatefulStep, Step
 
 OUTPUT: Final = called(codecs.TENSOR, "the output's name")
@@ -21,9 +22,14 @@ Action: TypeAlias = Literal["add", "multiply", "copy"]
 WRITES: Final[tuple[Action, ...]] = get_args(Action)
 """Ways to overwrite a tensor."""
 Mode: TypeAlias = Literal["no_grad", "enable_grad"]
-Way: TypeAlias = Literal["rule", "checkpoint"]
-WAYS: Final[tuple[Way, ...]] = get_args(Way)
-"""Ways to call a function: with a derivative rule of its own, or computed again in the backward pass."""
+WAYS: Final = ("rule", "checkpoint", "jit", "loop", "vmap", "jacrev", "jacfwd", "hessian")
+"""Ways to call a function."""
+OF: Final = "_of_"
+"""Word between ways that are nested, the outer one first: ``vmap_of_rule``."""
+OF_LEAVES: Final = frozenset({"vmap", "jacrev", "jacfwd", "hessian"})
+"""Ways that depend on the shape of the arguments, which must be leaves."""
+NOT_WITHIN: Final = MappingProxyType({"rule": WAYS, "loop": OF_LEAVES, "vmap": OF_LEAVES})
+"""Ways that cannot be nested in a way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,32 +92,53 @@ class Apply(Step):
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall(Step):
-    """FunctionCall a function of ``specs/functions.toml``: `y = call rule square_with_slope_of_sin x`.
+    """Call a function of ``specs/functions.toml`` in some way: `y = call rule square_with_slope_of_sin x`.
 
-    By ``rule`` its derivative is the rule that it has of its own. By ``checkpoint`` it has that of its forward, which
-    the engine may compute again in the backward pass.
+    ======================  ============================================================================================
+    ``rule``                its derivative is the rule that it has of its own
+    ``checkpoint``          it may be computed again in the backward pass
+    ``jit``                 it may be compiled
+    ``loop``                it is repeated ``REPEATS`` times, each time with its result as the first argument
+    ``vmap``                it is applied to each row of its arguments
+    ``jacrev``, ``jacfwd``  the Jacobian of its result with respect to its first argument, in reverse or forward mode
+    ``hessian``             the Hessian of the sum of its result with respect to its first argument
+    ======================  ============================================================================================
+
+    Ways are nested as in ``vmap_of_rule``. Only with ``rule`` among them the rule of the function is used.
     """
 
     form = Form.of(
         "NAME = call WAY FUNCTION ARGUMENTS",
-        way=one_of("way to call a function", WAYS),
+        way=called(codecs.WORD, "a way to call a function"),
         function=called(codecs.WORD, "a function"),
         arguments=codecs.ARGUMENTS,
     )
 
     name: str
-    way: Way
+    way: str
     function: str
     arguments: tuple[str, ...]
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The nested ways, the outer one first."""
+        return tuple(self.way.split(OF))
+
     def check(self, scope: Scope) -> None:
-        """Check the function and the number of arguments, then the names."""
+        """Check the ways, the function and the arguments."""
+        for at, way in enumerate(self.ways):
+            if way not in WAYS:
+                raise ScenarioError(f"{quoted(way)} is no way to call a function: write {alternatives(WAYS)}")
+            if not set(self.ways[at + 1 :]).isdisjoint(NOT_WITHIN.get(way, ())):
+                raise ScenarioError(f"{self.way} is nested in an order that has no meaning")
         expected = scope.functions.get(self.function)
         if expected is None:
             raise ScenarioError(f"unknown function {quoted(self.function)}{suggestion(self.function, scope.functions)}")
         if len(self.arguments) != expected:
             raise ScenarioError(f"function {self.function!r} takes {expected} arguments, not {len(self.arguments)}")
         Step.check(self, scope)
+        if not OF_LEAVES.isdisjoint(self.ways) and not scope.constants.keys() >= set(self.arguments):
+            raise ScenarioError(f"{self.way} is called with leaves only")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,17 @@ Functions that take steps return steps, which need not be a valid scenario yet.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, count, cycle
-from typing import Any, TypeVar
+from math import prod
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.functions import scenario_functions
+from refgrad.scenario.functions import ScenarioFunction, scenario_functions
 from refgrad.scenario.kinds import Apply, Backward, FunctionCall, Detach, Grad, Jvp, Leaf, Read
 from refgrad.scenario.scenario import Scenario
 from refgrad.scenario.step import Step
@@ -44,6 +45,10 @@ def promoted(dtypes: Collection[str]) -> str:
     widest = max(dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
     return "float32" if widest == "float16" and "bfloat16" in dtypes else widest
 
+
+REPEATS: Final = 3
+"""Number of repetitions of a loop."""
+DERIVATIVES: Final = frozenset({"jacrev", "jacfwd", "hessian"})
 
 S = TypeVar("S", bound=Step)
 T = TypeVar("T")
@@ -115,37 +120,92 @@ def fresh_name(stem: str, taken: set[str]) -> str:
 
 
 def inlined(scenario: Scenario) -> Scenario:
-    """Return the scenario with each call of a function replaced by applications of operators.
-
-    A rule of the user's own becomes s + stop(f - s), where f is the function and s the one that the rule differentiates.
-    """
+    """Return the scenario with each call of a function replaced by applications of operators and recorded gradients."""
     return Scenario(tuple(chain.from_iterable(inlined_steps(scenario)))) if scenario.calls else scenario
 
 
 def inlined_steps(scenario: Scenario) -> Iterator[tuple[Step, ...]]:
     """Yield, for each step, the steps that replace it in the scenario without calls; the last one has its name."""
     taken = set(scenario.definitions)
+    shapes = {leaf.name: leaf.value.shape for leaf in scenario.leaves}
     for step in scenario.steps:
-        yield tuple(_written_out(step, taken)) if isinstance(step, FunctionCall) else (step,)
+        if isinstance(step, FunctionCall):
+            function = scenario_functions()[step.function]
+            yield tuple(WrittenCall(function, taken, shapes).steps(step.ways, step.arguments, step.name))
+        else:
+            yield (step,)
 
 
-def _written_out(step: FunctionCall, taken: set[str]) -> Iterator[Step]:
-    function = scenario_functions()[step.function]
-    given = dict(zip(function.arguments, step.arguments, strict=True))
+@dataclass(frozen=True)
+class WrittenCall:
+    """The steps of a call of a function, with names that are not ``taken`` yet."""
 
-    def part(steps: Sequence[Step], last: str) -> tuple[Step, ...]:
-        names = {s.defines or "": fresh_name(f"{step.name}_of_{s.defines}", taken) for s in steps[:-1]}
-        return renamed(steps, {**given, **names, steps[-1].defines or "": last})
+    function: ScenarioFunction
+    taken: set[str]
+    shapes: Mapping[str, tuple[int, ...]]
+    """Shapes of the leaves."""
 
-    if step.way == "checkpoint":
-        yield from part(function.forward, step.name)
-        return
-    value, slope, off, fixed = (fresh_name(f"{step.name}_{each}", taken) for each in ("value", "slope", "off", "fixed"))
-    yield from part(function.forward, value)
-    yield from part(function.slopes, slope)
-    yield Apply(off, "subtract", (value, slope))
-    yield Detach(fixed, off)
-    yield Apply(step.name, "add", (slope, fixed))
+    def steps(self, ways: Sequence[str], arguments: Sequence[str], name: str) -> Iterator[Step]:
+        """Yield the steps of a call in some nested ways, the last of which defines ``name``."""
+        if not ways:
+            yield from self.part(self.function.forward, arguments, name)
+        elif ways[0] in {"checkpoint", "jit"}:
+            yield from self.steps(ways[1:], arguments, name)
+        else:
+            yield from getattr(self, "derivative" if ways[0] in DERIVATIVES else ways[0])(ways, arguments, name)
+
+    def fresh(self, stem: str, *kinds: str) -> list[str]:
+        """Return new names that begin with ``stem``."""
+        return [fresh_name(f"{stem}_{kind}", self.taken) for kind in kinds]
+
+    def part(self, steps: Sequence[Step], arguments: Sequence[str], name: str) -> Iterator[Step]:
+        """Yield the steps of a part of the function."""
+        names = dict(zip(self.function.arguments, arguments, strict=True))
+        names |= {s.defines or "": self.fresh(name, f"of_{s.defines}")[0] for s in steps[:-1]}
+        yield from renamed(steps, {**names, steps[-1].defines or "": name})
+
+    def rule(self, _ways: Sequence[str], arguments: Sequence[str], name: str) -> Iterator[Step]:
+        """Yield s + stop(f - s), where f is the function and s the one that its rule differentiates."""
+        value, slope, off, fixed = self.fresh(name, "value", "slope", "off", "fixed")
+        yield from self.part(self.function.forward, arguments, value)
+        yield from self.part(self.function.slopes, arguments, slope)
+        yield from (Apply(off, "subtract", (value, slope)), Detach(fixed, off), Apply(name, "add", (slope, fixed)))
+
+    def loop(self, ways: Sequence[str], arguments: Sequence[str], name: str) -> Iterator[Step]:
+        """Yield the repetitions."""
+        for result in (*self.fresh(name, *(["carry"] * (REPEATS - 1))), name):
+            yield from self.steps(ways[1:], arguments, result)
+            arguments = (result, *arguments[1:])
+
+    def vmap(self, ways: Sequence[str], arguments: Sequence[str], name: str) -> Iterator[Step]:
+        """Yield the results of all rows, stacked."""
+        results = []
+        for row in range(self.shapes[arguments[0]][0]):
+            parts = self.fresh(name, *(f"row_of_{argument}" for argument in arguments))
+            for part, argument in zip(parts, arguments, strict=True):
+                yield Apply(part, "index", (argument,), (("index", (row,)),))
+            results += self.fresh(name, "row")
+            yield from self.steps(ways[1:], parts, results[-1])
+        yield Apply(name, "stack", tuple(results), (("axis", 0),))
+
+    def derivative(self, ways: Sequence[str], arguments: Sequence[str], name: str) -> Iterator[Step]:
+        """Yield the gradient of each entry of the result, or of the first gradient for a Hessian, stacked."""
+        [output] = self.fresh(name, "output")
+        yield from self.steps(ways[1:], arguments, output)
+        if ways[0] == "hessian":
+            total, gradient = self.fresh(name, "total", "gradient")
+            yield from (Apply(total, "sum", (output,)), Grad(gradient, total, arguments[0]))
+            output = gradient
+        shape = self.shapes[arguments[0]]
+        inner = sum(2 if way == "hessian" else way in DERIVATIVES for way in ways[1:])
+        of_output = shape if ways[0] == "hessian" else shape * (1 + inner)
+        units = np.eye(prod(of_output)).reshape(-1, *of_output)
+        rows = self.fresh(name, *(["row"] * len(units)))
+        for row, unit in zip(rows, units, strict=True):
+            yield Grad(row, output, arguments[0], Constant.of(unit))
+        [stacked] = self.fresh(name, "stacked")
+        yield Apply(stacked, "stack", tuple(rows), (("axis", 0),))
+        yield Apply(name, "reshape", (stacked,), (("shape", (*of_output, *shape)),))
 
 
 def substituted(steps: Iterable[Step], definition: Step, name: str) -> tuple[Step, ...]:

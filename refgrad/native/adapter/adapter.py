@@ -52,8 +52,7 @@ class Adapter:
     value_dtype: str | None = None
     seed: str = "{array}"
     jvp: str | None = None
-    call_by_rule: str | None = None
-    call_by_checkpoint: str | None = None
+    ways: Mapping[str, str] = field(default_factory=dict)
     operators: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     alike: tuple[str, ...] = ()
@@ -112,7 +111,7 @@ class Adapter:
             value = getattr(self, name)
             if row.needs and value is not None and getattr(self, row.needs) is None:
                 raise self.error(f"{row.needs}: missing; {name} needs it")
-            if row.writes and value and set(value) != set(WRITES):
+            if row.writes and value and name != "ways" and set(value) != set(WRITES):
                 raise self.error(f"{name}: there must be a template for each of {list(WRITES)}")
 
     def _check(self, where: str, text: str, allowed: set[str]) -> None:
@@ -183,6 +182,7 @@ class Adapter:
     def features(self) -> frozenset[str]:
         """The features that the templates and declarations provide, without those in ``lacks``."""
         offered = set(self._declared()) if self.scalars_only else {"arrays", *self._declared()}
+        offered |= {f"call:{way}" for way in self.ways}
         for _, text, row in templates_of(self):
             used = Template(text).fields if row.gives_by_placeholder else ()
             offered |= {*row.gives, *(feature for name in used for feature in row.gives_by_placeholder.get(name, ()))}

@@ -30,7 +30,7 @@ In a row it stands for the spellings of the operator in a family or in ``calls``
 stands for the setup of the family.
 """
 
-MERGED: Final = frozenset({"coarser", "errors", "policy", "modules", "operators"})
+MERGED: Final = frozenset({"coarser", "errors", "policy", "modules", "operators", "ways"})
 """Tables that are merged: a file, or a later family, replaces single rows of them."""
 
 CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({
