@@ -21,7 +21,7 @@ from refgrad.engine.functions import creation
 from refgrad.engine.functions.creation import *  # noqa: F403 (its __all__ names the functions that create tensors)
 from refgrad.engine.functions.custom import Function, checkpoint
 from refgrad.engine.functions.methods import composite_functions, install_methods, spelled_functions
-from refgrad.engine.functions.transforms import hessian, jacobian, vmap
+from refgrad.engine.functions.transforms import hessian, jacfwd, jacrev, vmap
 from refgrad.engine.graph.sweep import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from refgrad.engine.graph.tensor import Tensor
 from refgrad.engine.operators.recording import record_operators
@@ -30,9 +30,9 @@ from refgrad.engine.replay.recorded import record
 from refgrad.operators import operator_table
 
 __all__ = [
-    "Function", "Tensor", "autograd", "bool", "checkpoint", "double", "draw", "enable_grad", "float16", "float32", "float64", "grad", "half", "hessian",
-    "inf", "int32", "int64", "is_grad_enabled", "jacobian", "long", "nan", "no_grad", "pi", "print_graph", "record",
-    "set_grad_enabled", "vmap",
+    "Function", "Tensor", "autograd", "bool", "checkpoint", "double", "draw", "enable_grad", "float16", "float32",
+    "float64", "grad", "half", "hessian", "inf", "int32", "int64", "is_grad_enabled", "jacfwd", "jacrev", "long",
+    "nan", "no_grad", "pi", "print_graph", "record", "set_grad_enabled", "vmap",
 ]  # fmt: skip
 __all__ += creation.__all__
 

@@ -13,9 +13,9 @@ from refgrad.generation.profile import Choices, Profile, largest_value, least_ma
 from refgrad.interpreter import native, numpy_forward
 from refgrad.operators import Operator
 from refgrad.operators.operator import Shape
-from refgrad.scenario import Apply, Constant, Detach, Grad, Leaf, Scenario, Step
+from refgrad.scenario import Apply, Constant, Detach, FunctionCall, Grad, Leaf, Scenario, Step
 
-Definition: TypeAlias = Leaf | Apply | Detach | Grad
+Definition: TypeAlias = Leaf | Apply | FunctionCall | Detach | Grad
 
 
 @dataclass(slots=True, eq=False)

@@ -16,6 +16,7 @@ from refgrad.generation.builder import Builder, Memory, Operand
 from refgrad.generation.profile import COUNTS, INTEGERS, MAGNITUDES, NUMBERS, PROBABILITIES, SHAPES, Choices, Profile
 from refgrad.operators.operator import Shape
 from refgrad.scenario import AttributeValue, Constant, Scenario, Slice, kinds
+from refgrad.scenario.functions import ScenarioFunction, scenario_functions
 
 ALL_FEATURES: Final = frozenset({
     "arrays", "seed", "retain_graph", "zero_grad", "zero_grad_to_zeros", "double_backward", "detach", "no_grad",
@@ -41,6 +42,14 @@ UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
 
 BINARY: Final = ("add", "add", "subtract", "multiply", "multiply")
 """Operators of two arguments. A repeated one is more likely."""
+
+CALLS: Final = (
+    "rule", "rule", "rule", "checkpoint", "jit", "loop", "vmap", "jacrev", "jacfwd", "hessian", "vmap_of_rule", "jacrev_of_rule",
+    "jacrev_of_jacrev", "jacfwd_of_jacrev", "jacrev_of_jacfwd", "loop_of_rule", "jit_of_rule", "checkpoint_of_rule",
+)  # fmt: skip
+"""Ways in which functions are called. A repeated one is more likely."""
+CALL_FEATURES: Final = frozenset(f"call:{way}" for way in kinds.WAYS)
+"""Features that calls of functions may need."""
 
 Index: TypeAlias = tuple[AttributeValue, ...]
 
@@ -164,6 +173,55 @@ def add_view(builder: Builder) -> None:
     step = kinds.Apply(new_name(builder, "v"), "reshape", (x.name,), (("shape", x.shape),))
     builder.define(Operand(x.shape, x.requires_grad and builder.records, x.memory), step)
     x.memory.viewed = True
+
+
+def call_function(builder: Builder) -> None:
+    """Call a function in a way that the engine has, unless its result is too large. Derivatives are summed."""
+    function = builder.choices.choice([each for each in scenario_functions().values() if each.can_be_drawn])
+    way = builder.choices.choice([way for way in CALLS if _ways_of(way) <= builder.profile.features])
+    of_leaves = not kinds.OF_LEAVES.isdisjoint(way.split(kinds.OF))
+    derived = not kinds.DERIVATIVES.isdisjoint(way.split(kinds.OF))
+    usable = [value for value in builder.values if isinstance(value.step, kinds.Leaf)] if of_leaves else builder.values
+    if derived:
+        hooked = builder.hooks.values()  # engines differ in whether a transform calls hooks
+        usable = [x for x in usable if x.differentiable and x.requires_grad and builder.records and x.name not in hooked]
+    usable = [value for value in usable if value.memory.bound <= HIGH and (value.shape or "vmap" not in way)]
+    if not usable:
+        return
+    first = some_value(builder, usable)
+    others = [x for x in usable if x.shape == first.shape and not (derived and x is first)]
+    if len(function.arguments) > 1 and not others:
+        return
+    operands = (first, *(some_value(builder, others) for _ in function.arguments[1:]))
+    bounds = dict(zip(function.arguments, (each.memory.bound for each in operands), strict=True))
+    for _ in range(kinds.REPEATS if "loop" in way else 1):
+        bounds[function.arguments[0]] = _bound_of(function, bounds, math.prod(first.shape))
+    if bounds[function.arguments[0]] > LARGEST:
+        return
+    requires_grad = builder.records and any(each.requires_grad for each in operands)
+    step = kinds.FunctionCall(new_name(builder, "a"), way, function.name, tuple(each.name for each in operands))
+    shape = first.shape if not derived else (*first.shape, *first.shape)
+    builder.define(Operand(shape, requires_grad, Memory.up_to(bounds[function.arguments[0]], viewed=True)), step)
+    if derived:
+        result = builder.values.pop()
+        add_result(builder, "sum", (result,), (), LARGEST)
+
+
+def _ways_of(way: str) -> set[str]:
+    return {f"call:{each}" for each in way.split(kinds.OF)}
+
+
+def _bound_of(function: ScenarioFunction, bounds: Mapping[str, float], size: int) -> float:
+    """Return a bound on the entries of a function's result, given those of its arguments."""
+    known = dict(bounds)
+    for step in function.forward:
+        x, *others = (known[name] for name in step.uses)
+        operator = step.operator if isinstance(step, kinds.Apply) else ""
+        if others:
+            known[step.defines or ""] = x * others[0] if operator == "multiply" else x + others[0]
+        else:
+            known[step.defines or ""] = UNARY.get(operator, UNARY["sin"])(x, size)
+    return known[function.result]
 
 
 def detach(builder: Builder) -> None:
@@ -404,6 +462,7 @@ ACTIONS: Final[tuple[tuple[frozenset[str], int, Callable[[Builder], None]], ...]
     (frozenset({"retain_grad"}), 2, retain_grad),
     (frozenset({"zero_grad"}), 2, zero_grad),
     (frozenset(), 2, read),
+    (frozenset({"call:rule"}), 12, call_function),
 )
 """Actions, each with the features that it needs and its weight among all actions."""
 

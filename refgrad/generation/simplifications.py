@@ -17,7 +17,8 @@ from refgrad.operators import operator_table
 from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, ScenarioError, Step, rewrite
 from refgrad.scenario.codecs import Scope, Tangents
 from refgrad.scenario.formats import FORMATS
-from refgrad.scenario.kinds import Detach, EnterMode, Hook, LeaveMode, Write, ZeroGrad
+from refgrad.scenario.functions import arguments_of_functions
+from refgrad.scenario.kinds import OF, Detach, EnterMode, FunctionCall, Hook, LeaveMode, Write, ZeroGrad
 from refgrad.scenario.rewrite import mapped, needed, spliced, substituted
 
 Steps: TypeAlias = Sequence[Step]
@@ -205,6 +206,8 @@ def without_one_change(current: Evaluated) -> Iterator[Steps]:
                     yield spliced(steps, at, LeaveMode())
             case Detach(_, source):
                 yield substituted(steps, step, source)
+            case FunctionCall(ways=(outer, *rest)) if rest:
+                yield from (spliced(steps, at, replace(step, way=way)) for way in (OF.join(rest), outer))
             case Write(index=index) if index is not None:
                 yield spliced(steps, at, replace(step, index=None))
             case Hook(factor=factor) if factor is not None:
@@ -215,7 +218,7 @@ def consistent(steps: Steps) -> list[Step]:
     """Leave out the steps that use undefined names, and regions that are not left or not entered."""
     kept: list[Step] = []
     entered: list[int] = []
-    scope = Scope(operator_table())
+    scope = Scope(operator_table(), arguments_of_functions())
     for step in steps:
         try:
             step.check(scope)

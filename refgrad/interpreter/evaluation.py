@@ -43,8 +43,9 @@ def evaluate(scenario: Scenario, system: NumberSystem) -> dict[str, Any]:
     """Return the value of every name that the scenario defines, in order of definition.
 
     NaN and infinities are ordinary values: numpy does not warn about them. Steps that change a tensor are skipped;
-    `refgrad.lifecycle.lower` rewrites a scenario without them. Calls of functions are written out. Raises :class:`ScenarioEvaluationError` if an operator
-    rejects its arguments, or if the system lacks the method of :class:`NumberSystem` that a step needs.
+    `refgrad.lifecycle.lower` rewrites a scenario without them. Calls of functions are written out. Raises
+    :class:`ScenarioEvaluationError` if an operator rejects its arguments, or if the system lacks the method of
+    :class:`NumberSystem` that a step needs.
     """
     table, scenario = operator_table(), inlined(scenario)
     values: dict[str, Any] = {}

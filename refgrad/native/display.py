@@ -15,9 +15,9 @@ from refgrad.native import calls, statements
 from refgrad.native.adapter import AnyAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.languages import Language
-from refgrad.native.program import FunctionalWriter, Spell, TapeWriter, needed_results, read_leaves, relevant_leaves
+from refgrad.native.program import FunctionalWriter, Result, Spell, TapeWriter, needed_results, read_leaves, relevant_leaves
 from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
+from refgrad.scenario import Apply, Backward, Constant, FunctionCall, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
 
 HALVES = frozenset({"float16", "bfloat16"})
 """Dtypes in which engines may round differently if the seed is omitted."""
@@ -116,14 +116,14 @@ class _Display(FunctionalWriter):
         backwards = self.backwards(reads)
         last = steps[-1]
         targets = [each.name for each in reads if each.what == "value"]
-        if not reads and isinstance(last, Leaf | Apply | Grad | Jvp):
+        if not reads and isinstance(last, Leaf | Result | Jvp):
             targets.append(last.name)
         names = set[str]().union(*(self.free(backward.output) for backward in backwards), *map(self.computed, targets))
         read = {each.name for each in reads if each.what == "grad"}
         return [
             step
             for step in steps
-            if (isinstance(step, Leaf | Apply | Grad | Jvp) and step.name in names)
+            if (isinstance(step, Leaf | Result | Jvp) and step.name in names)
             or (isinstance(step, Backward) and step in backwards)
             or (isinstance(step, ZeroGrad) and step.name in read)
         ]
@@ -161,14 +161,14 @@ class _Display(FunctionalWriter):
         """Return the names that the computation of a result binds outside of functions."""
         step = self.scenario.definitions[name]
         match step:
-            case Apply(arguments=arguments):
+            case Apply(arguments=arguments) | FunctionCall(arguments=arguments):
                 return {name}.union(*map(self.computed, arguments))
             case Grad(output=output) | Jvp(output=output):
                 return {name} | self.free(output)
         return {name}
 
-    def results(self, output: str) -> list[Apply | Grad]:
-        """Return the applications and gradients that compute an output.
+    def results(self, output: str) -> list[Result]:
+        """Return the applications, calls and gradients that compute an output.
 
         Those within a gradient are left out, but not where gradients are nested: MLX 0.32.4 returns a wrong gradient
         only if an inner gradient is computed again.

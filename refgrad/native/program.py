@@ -15,7 +15,7 @@ from refgrad.native.calls import call
 from refgrad.native.statements import Argument, Call, Name, Names, Show, Statement, Value
 from refgrad.scenario import Apply, Backward, Constant, FunctionCall, Grad, Jvp, Leaf, Read, Scenario, Step, kinds
 from refgrad.scenario.functions import COTANGENT, ScenarioFunction, scenario_functions
-from refgrad.scenario.rewrite import REPEATS, floating_dtypes, fresh_name, needed, promoted
+from refgrad.scenario.rewrite import floating_dtypes, fresh_name, needed, promoted
 
 Group: TypeAlias = tuple[Statement, ...]
 Result: TypeAlias = Apply | FunctionCall | Grad
@@ -123,12 +123,12 @@ class Writer:
         function = scenario_functions()[step.function]
         fields: dict[str, Argument] = {"function": Name(name), "inputs": Names(inputs)}
         if way == "loop":
-            fields["count"] = Value(REPEATS)
+            fields["count"] = Value(kinds.REPEATS)
         if way == "rule":
             names = (*function.arguments, function.result)
-            fields["backward"] = Name(self.fresh(f"backward_of_{step.name}"))
-            fields["saved"] = Value(tuple(names.index(name) for name in function.saved))
-            yield self.rule(function, fields["backward"].name)
+            backward = self.fresh(f"backward_of_{step.name}")
+            fields |= {"backward": Name(backward), "saved": Value(tuple(map(names.index, function.saved)))}
+            yield self.rule(function, backward)
         return fields
 
     def rule(self, function: ScenarioFunction, name: str) -> statements.Function:

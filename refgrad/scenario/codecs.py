@@ -31,8 +31,9 @@ from refgrad.scenario.tokens import Cursor, checked_identifier, read_float, writ
 class Scope:
     """The names that exist at one step of a scenario, the leaves among them that require grad, and the operators.
 
-    ``functions`` are the numbers of arguments of functions. Hooks have names too. ``constants`` are the values of leaves; ``depth`` counts the regions that were entered and not
-    left. A method that raises ScenarioError has changed nothing.
+    ``functions`` holds the numbers of arguments of functions. Hooks have names too. ``constants`` are the values of
+    leaves; ``depth`` counts the regions that were entered and not left. A method that raises ScenarioError has changed
+    nothing.
     """
 
     __slots__ = ("constants", "deleted", "depth", "functions", "hooks", "leaves", "names", "operators")

@@ -50,6 +50,14 @@ class ScenarioFunction:
         used = {name for step in self.backward for name in step.uses}
         return tuple(name for name in (*self.arguments, self.result) if name in used)
 
+    @property
+    def can_be_drawn(self) -> bool:
+        """True if every argument has a gradient and the rule does not use the result.
+
+        Of other functions it depends on the engine whether a result requires a gradient, and what may be overwritten.
+        """
+        return self.result not in self.saved and all(map(self.gradient, self.arguments))
+
     def gradient(self, argument: str) -> str | None:
         """Return the name of an argument's gradient in the rule, or None if it has none."""
         name = f"{COTANGENT}_{argument}"

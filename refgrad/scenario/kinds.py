@@ -26,8 +26,12 @@ WAYS: Final = ("rule", "checkpoint", "jit", "loop", "vmap", "jacrev", "jacfwd", 
 """Ways to call a function."""
 OF: Final = "_of_"
 """Word between ways that are nested, the outer one first: ``vmap_of_rule``."""
-OF_LEAVES: Final = frozenset({"vmap", "jacrev", "jacfwd", "hessian"})
+DERIVATIVES: Final = frozenset({"jacrev", "jacfwd", "hessian"})
+"""Ways that return derivatives by the first argument."""
+OF_LEAVES: Final = DERIVATIVES | {"vmap"}
 """Ways that depend on the shape of the arguments, which must be leaves."""
+REPEATS: Final = 3
+"""Number of repetitions of a loop."""
 NOT_WITHIN: Final = MappingProxyType({"rule": WAYS, "loop": OF_LEAVES, "vmap": OF_LEAVES})
 """Ways that cannot be nested in a way."""
 
@@ -139,6 +143,10 @@ class FunctionCall(Step):
         Step.check(self, scope)
         if not OF_LEAVES.isdisjoint(self.ways) and not scope.constants.keys() >= set(self.arguments):
             raise ScenarioError(f"{self.way} is called with leaves only")
+        if not DERIVATIVES.isdisjoint(self.ways):
+            scope.require_leaf(self.arguments[0])
+            if self.arguments[0] in self.arguments[1:]:
+                raise ScenarioError(f"{quoted(self.arguments[0])} is given twice, but {self.way} is by the first argument")
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,8 +385,8 @@ Definition: TypeAlias = Leaf | Apply | FunctionCall | Grad | Jvp | Detach
 """A step that creates a tensor."""
 
 STEPS: Final[tuple[type[Step], ...]] = (
-    Leaf, Apply, FunctionCall, Grad, Jvp, Detach, Backward, Read, ZeroGrad, EnterMode, LeaveMode, RequireGrad, StopRequiringGrad,
-    DeleteName, Write, Hook, Unhook, RetainGrad,
+    Leaf, Apply, FunctionCall, Grad, Jvp, Detach, Backward, Read, ZeroGrad, EnterMode, LeaveMode, RequireGrad,
+    StopRequiringGrad, DeleteName, Write, Hook, Unhook, RetainGrad,
 )  # fmt: skip
 
 

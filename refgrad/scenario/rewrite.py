@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, replace
 from itertools import chain, count, cycle
 from math import prod
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from refgrad.scenario.constants import Constant
 from refgrad.scenario.formats import FORMATS
 from refgrad.scenario.functions import ScenarioFunction, scenario_functions
-from refgrad.scenario.kinds import Apply, Backward, FunctionCall, Detach, Grad, Jvp, Leaf, Read
+from refgrad.scenario.kinds import DERIVATIVES, REPEATS, Apply, Backward, Detach, FunctionCall, Grad, Jvp, Leaf, Read
 from refgrad.scenario.scenario import Scenario
 from refgrad.scenario.step import Step
 
@@ -45,10 +45,6 @@ def promoted(dtypes: Collection[str]) -> str:
     widest = max(dtypes, key=lambda dtype: FORMATS[dtype].bits, default="float64")
     return "float32" if widest == "float16" and "bfloat16" in dtypes else widest
 
-
-REPEATS: Final = 3
-"""Number of repetitions of a loop."""
-DERIVATIVES: Final = frozenset({"jacrev", "jacfwd", "hessian"})
 
 S = TypeVar("S", bound=Step)
 T = TypeVar("T")

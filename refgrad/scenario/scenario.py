@@ -14,7 +14,7 @@ from refgrad.scenario.attributes import MAXIMUM_DEPTH
 from refgrad.scenario.codecs import Scope
 from refgrad.scenario.errors import ScenarioError, quoted
 from refgrad.scenario.functions import arguments_of_functions, scenario_functions
-from refgrad.scenario.kinds import VOCABULARY, Apply, Backward, FunctionCall, Definition, Grad, Jvp, Leaf
+from refgrad.scenario.kinds import VOCABULARY, Apply, Backward, Definition, FunctionCall, Grad, Jvp, Leaf
 from refgrad.scenario.step import Step
 from refgrad.scenario.tokens import Cursor, tokenize
 

@@ -56,7 +56,7 @@ class Function:
 
 
 class CustomNode(Node):
-    """A call of a :class:`Function`. ``origins`` are the nodes of the saved tensors; that of the output is the call's."""
+    """A call of a :class:`Function`. ``origins`` are the nodes of the saved tensors, or "output" for the result."""
 
     __slots__ = ("context", "function", "needs", "origins", "saves")
 
@@ -126,7 +126,8 @@ class _Checkpoint(Function):
     def backward(ctx: Any, cotangent: Tensor) -> Any:
         recorded = is_grad_enabled()
         with enable_grad():
-            tensors = [x if recorded and x.node is not None else x.detach() for x in ctx.saved_tensors]
+            # a tensor that is given twice has a gradient for each position
+            tensors = [x.clone() if recorded and x.node is not None else x.detach() for x in ctx.saved_tensors]
             needed = [x for x, need in zip(tensors, ctx.needs_input_grad[1:], strict=True) if need]
             for x in needed:
                 if x.node is None:

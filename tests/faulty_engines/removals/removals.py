@@ -7,6 +7,7 @@ from tests.faulty_engines.removals.removals_of_hooks import REMOVALS_OF_HOOKS
 from tests.faulty_engines.removals.removals_of_operators import REMOVALS_OF_OPERATORS
 from tests.faulty_engines.removals.removals_of_shapes import REMOVALS_OF_SHAPES
 from tests.faulty_engines.removals.removals_of_sweeps import REMOVALS_OF_SWEEPS
+from tests.faulty_engines.removals.removals_of_ways import REMOVALS_OF_WAYS
 from tests.faulty_engines.stateful.stateful_fault import StatefulFault
 
 STATEFUL_REMOVALS: tuple[StatefulFault, ...] = (
@@ -15,4 +16,5 @@ STATEFUL_REMOVALS: tuple[StatefulFault, ...] = (
     *REMOVALS_OF_SHAPES,
     *REMOVALS_OF_HOOKS,
     *REMOVALS_OF_FUNCTIONS,
+    *REMOVALS_OF_WAYS,
 )

@@ -19,7 +19,8 @@ from tests.faulty_engines.stateful.stateful_fault import StatefulFault
 Region = AbstractContextManager[Any]
 Pairs = list[tuple[GraphNode, Tensor]]
 
-APPLY, PULLED, CREATED, CHECKED = Function.apply.__func__, CustomNode.pulled, CustomNode.__init__, CustomNode.check
+APPLY: Any = Function.__dict__["apply"].__func__
+PULLED, CREATED, CHECKED = CustomNode.pulled, CustomNode.__init__, CustomNode.check
 IS_LEAF = Tensor.is_leaf
 
 
@@ -86,11 +87,13 @@ def by_position() -> Region:
         __slots__ = ()
 
         def pulled(self, cotangent: Tensor, *, recorded: bool) -> Pairs:
-            kept, self.needs = self.needs, (True,) * len(self.parents) + (False,) * self.needs.count(False)
+            kept = self.needs
+            shifted: Any = self
+            shifted.needs = (True,) * len(self.parents) + (False,) * kept.count(False)
             try:
                 return super().pulled(cotangent, recorded=recorded)
             finally:
-                self.needs = kept
+                shifted.needs = kept
 
     return patch.object(custom, "CustomNode", Shifted)
 
