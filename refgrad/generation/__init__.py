@@ -12,6 +12,8 @@ from refgrad.generation.graphs import (
 )
 from refgrad.generation.lifecycles import (
     ALL_FEATURES,
+    CALL_FEATURES,
+    CALLED_OPERATORS,
     LIFECYCLE,
     LIFECYCLE_OPERATORS,
     lifecycle_profile,

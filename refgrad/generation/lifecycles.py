@@ -44,10 +44,13 @@ BINARY: Final = ("add", "add", "subtract", "multiply", "multiply")
 """Operators of two arguments. A repeated one is more likely."""
 
 CALLS: Final = (
-    "rule", "rule", "rule", "checkpoint", "jit", "loop", "vmap", "jacrev", "jacfwd", "hessian", "vmap_of_rule", "jacrev_of_rule",
-    "jacrev_of_jacrev", "jacfwd_of_jacrev", "jacrev_of_jacfwd", "loop_of_rule", "jit_of_rule", "checkpoint_of_rule",
+    "rule", "rule", "rule", "checkpoint", "jit", "loop", "vmap", "jacrev", "jacfwd", "hessian", "vmap_of_rule",
+    "jacrev_of_rule", "jacrev_of_jacrev", "jacfwd_of_jacrev", "jacrev_of_jacfwd", "loop_of_rule", "jit_of_rule",
+    "checkpoint_of_rule",
 )  # fmt: skip
 """Ways in which functions are called. A repeated one is more likely."""
+CALLED_OPERATORS: Final = frozenset({"cos", "sigmoid"}) | LIFECYCLE_OPERATORS
+"""Operators of lifecycles in which functions are called."""
 CALL_FEATURES: Final = frozenset(f"call:{way}" for way in kinds.WAYS)
 """Features that calls of functions may need."""
 
@@ -177,14 +180,20 @@ def add_view(builder: Builder) -> None:
 
 def call_function(builder: Builder) -> None:
     """Call a function in a way that the engine has, unless its result is too large. Derivatives are summed."""
-    function = builder.choices.choice([each for each in scenario_functions().values() if each.can_be_drawn])
+    functions = [each for each in scenario_functions().values() if all(map(builder.profile.allows, each.operators))]
+    offered = [each for each in functions if each.can_be_drawn]
+    if not offered:
+        return
+    function = builder.choices.choice(offered)
     way = builder.choices.choice([way for way in CALLS if _ways_of(way) <= builder.profile.features])
     of_leaves = not kinds.OF_LEAVES.isdisjoint(way.split(kinds.OF))
     derived = not kinds.DERIVATIVES.isdisjoint(way.split(kinds.OF))
     usable = [value for value in builder.values if isinstance(value.step, kinds.Leaf)] if of_leaves else builder.values
     if derived:
         hooked = builder.hooks.values()  # engines differ in whether a transform calls hooks
-        usable = [x for x in usable if x.differentiable and x.requires_grad and builder.records and x.name not in hooked]
+        usable = [
+            x for x in usable if x.differentiable and x.requires_grad and builder.records and x.name not in hooked
+        ]
     usable = [value for value in usable if value.memory.bound <= HIGH and (value.shape or "vmap" not in way)]
     if not usable:
         return

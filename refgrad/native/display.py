@@ -15,9 +15,30 @@ from refgrad.native import calls, statements
 from refgrad.native.adapter import AnyAdapter, TapeAdapter
 from refgrad.native.calls import call
 from refgrad.native.languages import Language
-from refgrad.native.program import FunctionalWriter, Result, Spell, TapeWriter, needed_results, read_leaves, relevant_leaves
+from refgrad.native.program import (
+    FunctionalWriter,
+    Result,
+    Spell,
+    TapeWriter,
+    needed_results,
+    read_leaves,
+    relevant_leaves,
+)
 from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
-from refgrad.scenario import Apply, Backward, Constant, FunctionCall, Grad, Jvp, Leaf, Read, Scenario, Step, ZeroGrad, kinds
+from refgrad.scenario import (
+    Apply,
+    Backward,
+    Constant,
+    FunctionCall,
+    Grad,
+    Jvp,
+    Leaf,
+    Read,
+    Scenario,
+    Step,
+    ZeroGrad,
+    kinds,
+)
 
 HALVES = frozenset({"float16", "bfloat16"})
 """Dtypes in which engines may round differently if the seed is omitted."""

@@ -52,11 +52,11 @@ class ScenarioFunction:
 
     @property
     def can_be_drawn(self) -> bool:
-        """True if every argument has a gradient and the rule does not use the result.
+        """True if every argument has a gradient, and the rule is the derivative of one operator by saved arguments.
 
-        Of other functions it depends on the engine whether a result requires a gradient, and what may be overwritten.
+        Of others it depends on the engine what requires a gradient, and what is still needed of a graph that was freed.
         """
-        return self.result not in self.saved and all(map(self.gradient, self.arguments))
+        return len(self.slopes) == 1 and self.result not in self.saved and all(map(self.gradient, self.arguments))
 
     def gradient(self, argument: str) -> str | None:
         """Return the name of an argument's gradient in the rule, or None if it has none."""

@@ -146,7 +146,9 @@ class FunctionCall(Step):
         if not DERIVATIVES.isdisjoint(self.ways):
             scope.require_leaf(self.arguments[0])
             if self.arguments[0] in self.arguments[1:]:
-                raise ScenarioError(f"{quoted(self.arguments[0])} is given twice, but {self.way} is by the first argument")
+                raise ScenarioError(
+                    f"{quoted(self.arguments[0])} is given twice, but {self.way} is by the first argument"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class CustomNode(Node):
         saved, context.saved_tensors = context.saved_tensors, ()
         self.saves = tuple(f"saved_tensors[{n}]" for n in range(len(saved)))  # type: ignore[misc]
         self.values, self.guards = tuple(each.array for each in saved), tuple(each.writes for each in saved)
-        self.origins = tuple("output" if each is output else each.node for each in saved)
+        self.origins: tuple[Any, ...] = tuple("output" if each is output else each.node for each in saved)
         self.number, self.watch = next_number(), None
         self.shape, self.dtype = output.shape, output.dtype
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -38,6 +38,9 @@ TRIED: Final = NUMBERS["graphs"]
 
 MIXED_DTYPES: Final = "dtypes/mixed"
 """Prefix of the behaviour without which nothing is right in graphs of two dtypes."""
+
+NOT_WITH_FUNCTIONS: Final = frozenset({"in_place", "in_place_at_index", "set_requires_grad"})
+"""Features that random calls of functions leave out: PyTorch refuses to compute again with inputs that changed."""
 
 LEFT_OUT: Final = frozenset({"linear_algebra"})
 """Families that graphs leave out.
@@ -275,6 +278,23 @@ def _lifecycles(check: FamilyCheck, bench: Bench) -> Verdict:
     return bench.search(check, lambda seed: generation.lifecycle_scenario(seed, profile), examples)
 
 
+def _functions(check: FamilyCheck, bench: Bench) -> Verdict:
+    """Try random lifecycles in which functions are called, transformed, repeated and computed again."""
+    features = bench.engine.adapter.features
+    if not features & generation.CALL_FEATURES:
+        return bench.lacks(check, "way to call a function")
+    offered = features & (generation.ALL_FEATURES | generation.CALL_FEATURES) - NOT_WITH_FUNCTIONS
+    operators = frozenset(name for name in generation.CALLED_OPERATORS if sound(bench, name))
+    if not operators:
+        return bench.verdict(check, "inconclusive", Comment(text="no operator is right by itself"))
+    profile = generation.lifecycle_profile(features=offered, operators=operators)
+    if not isinstance(bench.engine.adapter, TapeAdapter):
+        profile = replace(profile, misuse=0.0)
+    return bench.search(
+        check, lambda seed: generation.lifecycle_scenario(seed, profile), bench.settings.effort["functions"]
+    )
+
+
 _graphs = partial(Family, met=_with_right_operators, reports=_of_the_graph, explains=by_inaccuracy)
 
 GRAPHS: Final = (
@@ -292,5 +312,6 @@ GRAPHS: Final = (
         for name in ("graphs/mixed_precision", "graphs/mixed_float16", "graphs/mixed_bfloat16")
     ),
     Family("lifecycles/random", _lifecycles),
+    Family("lifecycles/functions", _functions),
 )
 """Families of one check each, of graphs and of lifecycles."""
