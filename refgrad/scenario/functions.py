@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from refgrad.documents import parsed_toml
 from refgrad.errors import UserError
+from refgrad.operators import operator_table
 from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.kinds import Apply, Detach
 from refgrad.scenario.step import Step
@@ -52,11 +53,15 @@ class ScenarioFunction:
 
     @property
     def can_be_drawn(self) -> bool:
-        """True if every argument has a gradient, and the rule is the derivative of one operator by saved arguments.
+        """True if each argument has a gradient, and the rule is that of one operator which saves arguments only.
 
         Of others it depends on the engine what requires a gradient, and what is still needed of a graph that was freed.
         """
-        return len(self.slopes) == 1 and self.result not in self.saved and all(map(self.gradient, self.arguments))
+        (slope, *others), table = self.slopes, operator_table()
+        if others or not isinstance(slope, Apply) or not all(map(self.gradient, self.arguments)):
+            return False
+        row = table[slope.operator]
+        return "out" not in {saved for argument in row.argument_names for saved in row.saves(argument)}
 
     def gradient(self, argument: str) -> str | None:
         """Return the name of an argument's gradient in the rule, or None if it has none."""

@@ -127,6 +127,7 @@ BROKEN = (
     Broken("graphs/mixed_precision", after("float32")),
     Broken("graphs/mixed_float16", after("float16")),
     Broken("lifecycles/random", changes={"backward": "{output}.backward({seed}, retain_graph=True)"}),
+    Broken("lifecycles/functions", changes={"ways": {"rule": "{function}(*{inputs})"}}),
     Broken("accumulation/zeroing_forgets", changes={"zero_grad": "None"}),
     Broken("claims/hooks", changes={"hook": "silent({x}, {function})"}),
 )

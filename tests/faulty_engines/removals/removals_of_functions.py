@@ -220,7 +220,7 @@ def passed_through() -> Region:
 
 
 REMOVALS_OF_FUNCTIONS: tuple[StatefulFault, ...] = (
-    StatefulFault("differentiates the forward of a function with a rule", "google/jax#10994", applying(forward_alone)),
+    StatefulFault("differentiates the forward of a function with a rule", "google/jax#1249", applying(forward_alone)),
     StatefulFault("records the forward beside the rule", "generic: the mode is not set", applying(forward_as_well)),
     StatefulFault("gives rules ones for their cotangent", "generic: a rule as a derivative", given_ones),
     StatefulFault(
@@ -238,7 +238,7 @@ REMOVALS_OF_FUNCTIONS: tuple[StatefulFault, ...] = (
     ),
     StatefulFault("uses a rule once", "generic: a closure that is consumed", pulling(once_only)),
     StatefulFault("saves tensors in the function, not in the call", "generic: attributes of the class", shared_by_all),
-    StatefulFault("takes the gradients of a rule for constants", "google/jax#3295", pulling(constants)),
+    StatefulFault("takes the gradients of a rule for constants", "generic: a rule that is not recorded", pulling(constants)),
     StatefulFault(
         "takes results that functions saved for constants",
         "generic: saved without its history",
@@ -265,7 +265,7 @@ REMOVALS_OF_FUNCTIONS: tuple[StatefulFault, ...] = (
     StatefulFault("watches results that no rule needs", "generic: one version for all", results_watched),
     StatefulFault("passes cotangents through recomputed functions", "generic: no second forward", passed_through),
     StatefulFault(
-        "recomputes with leaves only", "pytorch/pytorch#48439", pulling(stops_at(_Checkpoint, leaves_only=True))
+        "recomputes with leaves only", "generic: an input that is detached", pulling(stops_at(_Checkpoint, leaves_only=True))
     ),
     StatefulFault(
         "stops between recomputed functions", "generic: an input that is detached", pulling(stops_at(_Checkpoint))
