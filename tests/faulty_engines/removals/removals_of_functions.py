@@ -238,7 +238,7 @@ REMOVALS_OF_FUNCTIONS: tuple[StatefulFault, ...] = (
     ),
     StatefulFault("uses a rule once", "generic: a closure that is consumed", pulling(once_only)),
     StatefulFault("saves tensors in the function, not in the call", "generic: attributes of the class", shared_by_all),
-    StatefulFault("takes the gradients of a rule for constants", "generic: a rule that is not recorded", pulling(constants)),
+    StatefulFault("takes the gradients of a rule for constants", "generic: it is not recorded", pulling(constants)),
     StatefulFault(
         "takes results that functions saved for constants",
         "generic: saved without its history",
@@ -265,9 +265,7 @@ REMOVALS_OF_FUNCTIONS: tuple[StatefulFault, ...] = (
     StatefulFault("watches results that no rule needs", "generic: one version for all", results_watched),
     StatefulFault("passes cotangents through recomputed functions", "generic: no second forward", passed_through),
     StatefulFault(
-        "recomputes with leaves only", "generic: an input that is detached", pulling(stops_at(_Checkpoint, leaves_only=True))
+        "recomputes with leaves only", "generic: a detached input", pulling(stops_at(_Checkpoint, leaves_only=True))
     ),
-    StatefulFault(
-        "stops between recomputed functions", "generic: an input that is detached", pulling(stops_at(_Checkpoint))
-    ),
+    StatefulFault("stops between recomputed functions", "generic: a detached input", pulling(stops_at(_Checkpoint))),
 )
