@@ -24,7 +24,7 @@ from refgrad.native.program import (
     read_leaves,
     relevant_leaves,
 )
-from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
+from refgrad.native.statements import Argument, Call, LocalFunction, Name, Names, Show, Statement, Value
 from refgrad.scenario import (
     Apply,
     Backward,
@@ -105,7 +105,7 @@ class _Display(FunctionalWriter):
     """Writer of the statements that a result needs, with gradients by the display templates of the adapter."""
 
     functions: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
-    hoisted: list[Function] = field(default_factory=list)
+    hoisted: list[LocalFunction] = field(default_factory=list)
     outer: frozenset[str] = frozenset()
     """Parameters of the functions that are being written."""
     repeated: frozenset[str] = frozenset()
@@ -199,10 +199,10 @@ class _Display(FunctionalWriter):
         nested = sum(isinstance(step, Grad) for step in steps) > 1
         return [step for step in steps if nested or step.name in names]
 
-    def function(self, name: str, parameters: tuple[str, ...], output: str) -> Function:
+    def function(self, name: str, parameters: tuple[str, ...], output: str) -> LocalFunction:
         """Return the computation of an output as a function of some leaves."""
         body = tuple(statement for step in self.results(output) for statement in self.within(step))
-        return Function(name, parameters, body, output)
+        return LocalFunction(name, parameters, body, output)
 
     def free(self, output: str) -> set[str]:
         """Return the leaves that a function with this output reads."""

@@ -107,12 +107,12 @@ class Writer:
         """Yield a function as functions of the language, one for each nested way, and the call of the outer one."""
         function = scenario_functions()[step.function]
         name = self.fresh(f"forward_of_{step.name}")
-        yield statements.Function(name, function.arguments, tuple(self.lines(function.forward)), function.result)
+        yield statements.LocalFunction(name, function.arguments, tuple(self.lines(function.forward)), function.result)
         for way in reversed(step.ways[1:]):
             fields = yield from self.way_fields(step, way, name, function.arguments)
             name = self.fresh(f"{way}_of_{step.name}")
             body = call(self.adapter.ways[way], function.result, **fields)
-            yield statements.Function(name, function.arguments, (body,), function.result)
+            yield statements.LocalFunction(name, function.arguments, (body,), function.result)
         fields = yield from self.way_fields(step, step.ways[0], name, step.arguments)
         yield call(self.adapter.ways[step.ways[0]], step.name, **fields)
 
@@ -131,13 +131,13 @@ class Writer:
             yield self.rule(function, backward)
         return fields
 
-    def rule(self, function: ScenarioFunction, name: str) -> statements.Function:
+    def rule(self, function: ScenarioFunction, name: str) -> statements.LocalFunction:
         """Return the rule of a function: it takes what it needs and the cotangent, and returns a list of gradients."""
         gradients = {each: function.gradient(each) for each in function.arguments}
         fields = {each: Value(None) if gradient is None else Name(gradient) for each, gradient in gradients.items()}
         listed = call(self.adapter.syntax.listed([f"{{{each}}}" for each in gradients]), "gradients", **fields)
         body = (*self.lines(function.backward), listed)
-        return statements.Function(name, (*function.saved, COTANGENT), body, "gradients")
+        return statements.LocalFunction(name, (*function.saved, COTANGENT), body, "gradients")
 
     def lines(self, steps: Iterable[Step]) -> Iterator[Statement]:
         """Yield the applications of a function's body."""
@@ -149,10 +149,12 @@ class Writer:
         """Return the statements of a result within a function. Forward mode has no recorded gradients in it."""
         return () if isinstance(step, Grad) else self.step(step)
 
-    def function(self, name: str, parameters: tuple[str, ...], output: str) -> statements.Function:
+    def function(self, name: str, parameters: tuple[str, ...], output: str) -> statements.LocalFunction:
         """Return the forward part up to an output as a function of some leaves."""
         results = needed_results(self.scenario, output)
-        return statements.Function(name, parameters, tuple(s for step in results for s in self.within(step)), output)
+        return statements.LocalFunction(
+            name, parameters, tuple(s for step in results for s in self.within(step)), output
+        )
 
     def jvp(self, step: Jvp) -> Iterator[Statement]:
         """Yield the statements that push tangents forward."""

@@ -94,7 +94,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class LocalFunction:
     """A part of the program as a function of some variables. Others have their values at the time of the call."""
 
     name: str
@@ -171,7 +171,7 @@ class Attempt:
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = "Call | Function | Enter | Leave | Delete | Code | Show | Traversal | Attempt"
+Statement: TypeAlias = "Call | LocalFunction | Enter | Leave | Delete | Code | Show | Traversal | Attempt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,13 +244,13 @@ def _show_of(row: Wire) -> Show:
     return Show(_text(row["what"]), call_of(row["call"]), row["form"], dtype, optional, timed)
 
 
-def _function_wire(function: Function) -> Wire:
+def _function_wire(function: LocalFunction) -> Wire:
     lines, parameters = _lines(function.body), list(function.parameters)
     return {"name": function.name, "parameters": parameters, "body": lines, "result": function.result}
 
 
-def _function_of(row: Wire) -> Function:
-    return Function(_named(row["name"]), _names(row["parameters"]), _body(row["body"]), _named(row["result"]))
+def _function_of(row: Wire) -> LocalFunction:
+    return LocalFunction(_named(row["name"]), _names(row["parameters"]), _body(row["body"]), _named(row["result"]))
 
 
 def _lines(body: Sequence[Statement]) -> list[Wire]:
@@ -297,7 +297,7 @@ def constant_wire(constant: Constant) -> Wire:
 STATEMENTS: Final[Mapping[str, JsonForm]] = MappingProxyType({
     "call": JsonForm(Call, call_wire, call_of),
     "show": JsonForm(Show, _show_wire, _show_of),
-    "function": JsonForm(Function, _function_wire, _function_of),
+    "function": JsonForm(LocalFunction, _function_wire, _function_of),
     "enter": JsonForm(Enter, lambda enter: call_wire(enter.region), lambda row: Enter(call_of(row))),
     "leave": JsonForm(Leave, lambda leave: {"by_error": leave.by_error}, lambda row: Leave(row["by_error"])),
     "delete": JsonForm(Delete, lambda delete: delete.name, lambda name: Delete(_named(name))),

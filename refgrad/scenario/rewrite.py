@@ -132,7 +132,7 @@ def inlined_steps(scenario: Scenario) -> Iterator[tuple[Step, ...]]:
             yield (step,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WrittenCall:
     """The steps of a call of a function, with names that are not ``taken`` yet."""
 

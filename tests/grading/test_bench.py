@@ -10,7 +10,7 @@ from refgrad.facts import Absent, Blocked, Died, Evidence, Fact, Subject
 from refgrad.grading.bench import statements_of
 from refgrad.grading.judging.verdict import Finding
 from refgrad.native.adapter import find_adapter
-from refgrad.native.statements import Call, Function
+from refgrad.native.statements import Call, LocalFunction
 from refgrad.scenario import Scenario, parse
 from tests.grading.broken import CHECKS, bench
 
@@ -51,4 +51,4 @@ def test_a_crash_is_shown_by_all_that_ran(fact: Fact, shown: bool) -> None:  # n
     text = of("exp").text.replace("backward", "b = sin x\nbackward")
     statements = statements_of(parse(text), find_adapter("boost"), lambda *_: "f({x})", Evidence(fact, 5))
     assert any("b" in each.targets for each in statements if isinstance(each, Call)) == shown
-    assert any(isinstance(each, Function) for each in statements) == shown
+    assert any(isinstance(each, LocalFunction) for each in statements) == shown

@@ -14,7 +14,7 @@ from refgrad.generation.single_operators.derivatives import operator_scenario
 from refgrad.native.adapter import find_adapter
 from refgrad.native.display import displayed, program_lines
 from refgrad.native.engine import observe, start
-from refgrad.native.statements import Call, Function, Show, Statement, statement_of, statement_row
+from refgrad.native.statements import Call, LocalFunction, Show, Statement, statement_of, statement_row
 from refgrad.report.findings.tidying import tidied
 from refgrad.report.findings.trees import program_of
 from refgrad.scenario import Read, Scenario, parse
@@ -168,7 +168,7 @@ def test_only_the_last_of_two_backwards_shows_its_seeds() -> None:
 
 def test_a_program_in_a_language_without_display_templates_has_its_pullback() -> None:
     statements = displayed(parse(FIRST), find_adapter("adolc"), lambda *_: "exp({x})")
-    assert [type(each) for each in statements] == [Call, Function, Call, Call, Show]
+    assert [type(each) for each in statements] == [Call, LocalFunction, Call, Call, Show]
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["exp", "matmul", "sum", "where", "index"]))

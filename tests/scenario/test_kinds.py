@@ -21,6 +21,7 @@ s = sum x axis=(0,) keepdims=true
 h = grad s x seed float64[1] {0x1p+0}
 t = jvp s x float64[2] {0x1p+0 0x0p+0}
 d = detach s
+j = call jacrev_of_rule own_square x
 backward s seed float64[1] {0x1p+0} retain_graph
 read grad x
 zero grad x to zeros

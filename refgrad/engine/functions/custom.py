@@ -12,7 +12,7 @@ from refgrad.engine.graph.sweep import enable_grad, is_grad_enabled, no_grad
 from refgrad.engine.graph.tensor import Tensor
 
 
-class Context:
+class FunctionContext:
     """What ``forward`` passes to ``backward``: saved tensors, and any attributes that it sets."""
 
     saved_tensors: tuple[Tensor, ...] = ()
@@ -44,7 +44,7 @@ class Function:
     @classmethod
     def apply(cls, *inputs: Any) -> Tensor:
         """Call the function, and record it as one node if an input requires grad."""
-        ctx = Context()
+        ctx = FunctionContext()
         nodes = [x.node if isinstance(x, Tensor) else None for x in inputs]
         ctx.needs_input_grad = tuple(node is not None for node in nodes)
         with no_grad():
@@ -61,7 +61,7 @@ class CustomNode(Node):
     __slots__ = ("context", "function", "needs", "origins", "saves")
 
     def __init__(
-        self, function: type[Function], context: Context, parents: tuple[GraphNode, ...], output: Tensor
+        self, function: type[Function], context: FunctionContext, parents: tuple[GraphNode, ...], output: Tensor
     ) -> None:
         self.function, self.context, self.parents = function, context, parents
         self.needs = context.needs_input_grad  # type: ignore[misc]
@@ -97,8 +97,8 @@ class CustomNode(Node):
         if len(gradients) != len(self.needs):
             message = f"{self.name()} returned {len(gradients)} gradients, but there are {len(self.needs)} inputs"
             raise RuntimeError(message)
-        wanted = [gradient for gradient, needed in zip(gradients, self.needs, strict=True) if needed]
-        pairs = [(parent, g) for parent, g in zip(self.parents, wanted, strict=True) if g is not None]
+        needed = [gradient for gradient, need in zip(gradients, self.needs, strict=True) if need]
+        pairs = [(parent, g) for parent, g in zip(self.parents, needed, strict=True) if g is not None]
         for parent, gradient in pairs:
             if gradient.shape != parent.shape:
                 raise RuntimeError(errors.grad_mismatch(f"a gradient of {self.name()}", gradient.shape, parent.shape))

@@ -72,8 +72,8 @@ def _units(x: Tensor) -> Sequence[Tensor]:
 
 def _gradient(output: Tensor, x: Tensor, seed: Tensor | None) -> Tensor:
     """Return a recorded gradient, of zeros where the output does not depend on the input."""
-    found = None
+    gradient = None
     if output.requires_grad:
         with enable_grad():
-            [found] = grad(output, x, seed, create_graph=True, allow_unused=True)
-    return zeros(*x.shape, dtype=x.dtype) if found is None else found
+            [gradient] = grad(output, x, seed, create_graph=True, allow_unused=True)
+    return zeros(*x.shape, dtype=x.dtype) if gradient is None else gradient

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from refgrad.native.languages.language import Language, comparisons, literals
-from refgrad.native.statements import Call, Function, Name, Names
+from refgrad.native.statements import Call, LocalFunction, Name, Names
 
 HEAD: Final = re.compile(r"(?:(?://|import ).*\n?|\s*\n)*")
 """Comments and imports at the beginning of a compilation unit."""
@@ -50,7 +50,7 @@ class Java(Language):
         """Return the accessor of each part of a result, which is a pair of an output and a pullback, or a list."""
         return (".getKey()", ".getValue()") if "function" in call.fields else Language.parts(self, call)
 
-    def defined(self, function: Function) -> Iterator[str]:
+    def defined(self, function: LocalFunction) -> Iterator[str]:
         """Return the lines of a function. Its variables are renamed, since Java does not let them hide outer ones."""
         bound = [*function.parameters, *(name for each in function.body for name in _bound(each))]
         return Language.defined(self, _renamed(function, {name: f"{name}_" for name in bound}))
@@ -80,8 +80,8 @@ def _renamed(part: Any, names: Mapping[str, str]) -> Any:
         case Call(fields=fields, targets=targets):
             renamed = {field: _renamed(argument, names) for field, argument in fields.items()}
             return replace(part, fields=renamed, targets=tuple(names.get(name, name) for name in targets))
-        case Function(parameters=parameters, body=body):
+        case LocalFunction(parameters=parameters, body=body):
             inner = tuple(_renamed(each, names) for each in body)
             others = tuple(names.get(name, name) for name in parameters)
-            return Function(names.get(part.name, part.name), others, inner, names.get(part.result, part.result))
+            return LocalFunction(names.get(part.name, part.name), others, inner, names.get(part.result, part.result))
     return part

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from refgrad.native.languages.language import Language, comparisons, literals, output_of
-from refgrad.native.statements import Call, Function
+from refgrad.native.statements import Call, LocalFunction
 
 PRINTS_VERSION: Final = """
 const path = require("node:path"), fs = require("node:fs");
@@ -52,7 +52,7 @@ class JavaScript(Language):
         """Return the version of the package that ``require`` finds, or ``unknown``."""
         return output_of("node", "-e", PRINTS_VERSION, package)
 
-    def defined(self, function: Function) -> Iterator[str]:
+    def defined(self, function: LocalFunction) -> Iterator[str]:
         """Yield the lines of a function, one line if it only returns a call."""
         match function.body:
             case (Call(targets=(made,)) as call,) if made == function.result:

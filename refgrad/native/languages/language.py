@@ -22,7 +22,7 @@ from typing import ClassVar, Final
 
 from refgrad.documents import LONGEST_PROBLEM
 from refgrad.native import runners, statements
-from refgrad.native.statements import Argument, Call, Function, Name, Names, Show, Statement, Value
+from refgrad.native.statements import Argument, Call, LocalFunction, Name, Names, Show, Statement, Value
 from refgrad.scenario import Constant
 
 
@@ -175,7 +175,7 @@ class Language:
                 yield from self.assigned(statement)
             case Show():
                 yield self.showing.format(shown=self.called(statement.call), what=statement.what)
-            case Function():
+            case LocalFunction():
                 yield from self.defined(statement)
             case statements.Delete(name=name):
                 yield self.deleting.format(name=name)
@@ -200,7 +200,7 @@ class Language:
         """Return the suffixes that select each part of a call's result."""
         return map(self.element.format, range(self.first, self.first + len(call.targets)))
 
-    def defined(self, function: Function) -> Iterator[str]:
+    def defined(self, function: LocalFunction) -> Iterator[str]:
         """Yield the lines of a function."""
         fields = {"name": function.name, "parameters": ", ".join(function.parameters), "result": function.result}
         before, after = self.function_lines

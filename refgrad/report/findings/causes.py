@@ -19,7 +19,7 @@ from typing import Final
 from refgrad.facts import Entry
 from refgrad.facts.fact import MEMORY, SEVERITIES, Link, Severity
 from refgrad.grading.judging.verdict import Verdict
-from refgrad.native.statements import Call, Function, Statement
+from refgrad.native.statements import Call, LocalFunction, Statement
 from refgrad.report import TABLE
 from refgrad.report.findings import Script
 from refgrad.report.severity import At, steps_of
@@ -221,7 +221,7 @@ def _named_calls(statements: Iterable[Statement], result: str = "") -> Iterator[
     for statement in statements:
         if isinstance(statement, Call) and result not in statement.targets:
             yield statement
-        elif isinstance(statement, Function):
+        elif isinstance(statement, LocalFunction):
             yield from _named_calls(statement.body, statement.result)
 
 

@@ -11,7 +11,7 @@ from refgrad.facts import Entry, Error, Fact, Inconsistent
 from refgrad.grading.judging.verdict import Verdict
 from refgrad.native.display import program_lines
 from refgrad.native.languages import Language
-from refgrad.native.statements import Call, Code, Function, Show, Statement
+from refgrad.native.statements import Call, Code, LocalFunction, Show, Statement
 
 REJECTION: Final = re.compile(r"\n *if \(.*\) throw new NotImplementedError\(.*\);")
 """Statement of a helper function that rejects arguments. A program that was run did not reach it."""
@@ -35,7 +35,7 @@ def simplified(statement: Statement, setup: str) -> Statement:
             return _simplified(statement, setup)
         case Show(call=call):
             return replace(statement, call=_simplified(call, setup))
-        case Function(body=body):
+        case LocalFunction(body=body):
             return replace(statement, body=tuple(simplified(each, setup) for each in body))
     return statement
 

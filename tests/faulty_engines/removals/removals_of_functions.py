@@ -10,7 +10,7 @@ from unittest.mock import patch
 import refgrad.engine
 from refgrad.engine import errors
 from refgrad.engine.functions import custom
-from refgrad.engine.functions.custom import Context, CustomNode, Function, _Checkpoint
+from refgrad.engine.functions.custom import CustomNode, Function, FunctionContext, _Checkpoint
 from refgrad.engine.graph.node import AccumulateGrad, GraphNode, Watch
 from refgrad.engine.graph.tensor import Tensor
 from tests.faulty_engines.stateful.open_sweep import OpenSweep, sweeping
@@ -41,7 +41,7 @@ def pulling(change: Callable[[CustomNode, Pairs], Pairs]) -> Callable[[], Region
 def creating(change: Callable[[CustomNode, Tensor], None]) -> Callable[[], Region]:
     """Return what makes a region in which new nodes of functions are changed, given the output."""
 
-    def created(node: CustomNode, function: Any, context: Context, parents: Any, output: Tensor) -> None:
+    def created(node: CustomNode, function: Any, context: FunctionContext, parents: Any, output: Tensor) -> None:
         CREATED(node, function, context, parents, output)
         change(node, output)
 
@@ -50,12 +50,12 @@ def creating(change: Callable[[CustomNode, Tensor], None]) -> Callable[[], Regio
 
 def forward_alone(function: Any, *inputs: Any) -> Tensor:
     """Record the forward, and forget the rule."""
-    return function.forward(Context(), *inputs)  # type: ignore[no-any-return]
+    return function.forward(FunctionContext(), *inputs)  # type: ignore[no-any-return]
 
 
 def forward_as_well(function: Any, *inputs: Any) -> Tensor:
     """Record the forward beside the rule."""
-    plain = function.forward(Context(), *inputs)
+    plain = function.forward(FunctionContext(), *inputs)
     return APPLY(function, *inputs) + (plain - plain.detach())  # type: ignore[no-any-return]
 
 
@@ -198,7 +198,7 @@ def unwatched(node: CustomNode, _: Tensor) -> None:
 def results_watched() -> Region:
     """A write to any result is an error."""
 
-    def created(node: CustomNode, function: Any, context: Context, parents: Any, output: Tensor) -> None:
+    def created(node: CustomNode, function: Any, context: FunctionContext, parents: Any, output: Tensor) -> None:
         CREATED(node, function, context, parents, output)
         node.context.writes = output.writes  # type: ignore[attr-defined]
 

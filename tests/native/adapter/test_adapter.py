@@ -116,7 +116,9 @@ def test_features_follow_from_the_templates() -> None:
         grad="grad({output}, {leaf}, {seed})",
     )
     others = {"forward_mode", "mixed_modes", "graph"}
-    assert full.features == frozenset(FEATURES) - STATEFUL_FEATURES.keys() - others
+    ways = {name for name in FEATURES if name.startswith("call:")}
+    assert full.features == frozenset(FEATURES) - STATEFUL_FEATURES.keys() - others - ways
+    assert tiny_adapter(ways={"vmap": "vmap({function})(*{inputs})"}).features >= {"call:vmap"}
     plain = tiny_adapter(lacks=frozenset(), backward="{output}.backward()", zero_grad=None)
     assert plain.features == {"arrays", "accumulate", "error:no-graph", "error:freed-graph", "error:implicit-seed"}
     keeping = tiny_adapter(lacks=frozenset(), policy=Policy(frees="never", implicit_seed="ones"), scalars_only=True)

@@ -11,7 +11,7 @@ from jsonschema_rs import Draft202012Validator
 
 from refgrad.lifecycle import Policy
 from refgrad.native.adapter import FEATURES, FunctionalAdapter, TapeAdapter
-from refgrad.native.adapter.fields import STATEFUL_FEATURES, AdapterField, required, rows
+from refgrad.native.adapter.fields import SCHEMAS, STATEFUL_FEATURES, AdapterField, required, rows
 from refgrad.native.adapter.files import file_fields
 from refgrad.native.languages.language import Template
 from refgrad.operators.table import AttributeType
@@ -55,6 +55,7 @@ def test_every_type_of_attribute_is_explained() -> None:
 def test_every_feature_follows_from_a_field_or_a_declaration() -> None:
     given = {feature for row in ROWS.values() for feature in row.gives}
     given |= {f for row in ROWS.values() for features in row.gives_by_placeholder.values() for f in features}
+    given |= {f"call:{way}" for way in SCHEMAS["ways"]["properties"]}
     assert given | FREE_OF_TEMPLATES == set(FEATURES)
     assert not given & FREE_OF_TEMPLATES
     assert set(STATEFUL_FEATURES) <= given

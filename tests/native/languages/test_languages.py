@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from refgrad.native.adapter import AdapterError, FunctionalAdapter, TapeAdapter
 from refgrad.native.languages import LANGUAGES, Language
-from refgrad.native.statements import Call, Delete, Function, Lambda, Name, Names, Show, Statement, Value
+from refgrad.native.statements import Call, Delete, Lambda, LocalFunction, Name, Names, Show, Statement, Value
 from refgrad.scenario import Constant
 from tests.repository.sources import PACKAGE, name_of, python_files, syntax_tree
 from tests.snapshots.placement import PlainText
@@ -55,8 +55,8 @@ def test_the_command_of_a_runner_names_its_file(language: Language) -> None:
 @pytest.mark.parametrize("language", ALL, ids=by_name)
 def test_every_language_prints_a_program(language: Language, snapshot: SnapshotAssertion) -> None:
     pull = Call(language.pull, {"pullback": Name("pullback"), "seed": Name("z")}, ("c", "d"), unpack=True)
-    twice = Function("twice", ("x",), (Call("{x} + {x}", {"x": Name("x")}, ("y",)),), "y")
-    other = Function(
+    twice = LocalFunction("twice", ("x",), (Call("{x} + {x}", {"x": Name("x")}, ("y",)),), "y")
+    other = LocalFunction(
         "other", ("u", "v"), (Call("{list}", {"list": Names(("u", "v"))}, ("w",)), Delete("w"), twice), "v"
     )
     calls = [Call(text, {"x": Value(-1.5), "y": Name("a")}) for text in ("f({x}, {y})", "{y}**{x}", "f({x}*{y})", "g")]
@@ -90,7 +90,7 @@ def test_a_language_that_is_only_listed_lists_regions_and_functions() -> None:
     body = (Call("{x} sin", {"x": Name("x")}, ("y",)),)
     region = Call("quiet")
     assert list(language.region(region, ["x = 1"], by_error=True)) == ["within quiet, which an error ends", "    x = 1"]
-    assert list(language.lines(Function("f", ("x",), body, "y"))) == [
+    assert list(language.lines(LocalFunction("f", ("x",), body, "y"))) == [
         "function f of x",
         "    y = x sin",
         "    result y",
