@@ -186,6 +186,8 @@ def call_function(builder: Builder) -> None:
         return
     function = builder.choices.choice(offered)
     way = builder.choices.choice([way for way in CALLS if _ways_of(way) <= builder.profile.features])
+    if way == "checkpoint" and len(function.forward) > 1:  # it depends on the engine what is needed of a freed graph
+        return
     of_leaves = not kinds.OF_LEAVES.isdisjoint(way.split(kinds.OF))
     derived = not kinds.DERIVATIVES.isdisjoint(way.split(kinds.OF))
     usable = [value for value in builder.values if isinstance(value.step, kinds.Leaf)] if of_leaves else builder.values

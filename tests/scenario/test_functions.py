@@ -33,7 +33,7 @@ def test_a_rule_is_the_derivative_of_its_slopes(function: ScenarioFunction) -> N
     seed = next(step.value for step in given if isinstance(step, Leaf) and step.name == COTANGENT)
     for argument in function.arguments:
         gradient, output = function.gradient(argument), function.slopes[-1].defines or ""
-        truth = oracle.gradient(argument, [(output, seed)])
+        truth = oracle.gradient(argument, ((output, seed),))
         found = 0 * values[argument] if gradient is None else values[gradient]
         assert judge(found, truth).outcome == "passed", argument
 

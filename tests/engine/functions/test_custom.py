@@ -41,7 +41,7 @@ def test_nothing_is_recorded_of_constants_and_under_no_grad() -> None:
     assert not Cube.apply(x.detach()).requires_grad
     with torch.no_grad():
         assert not Cube.apply(x).requires_grad
-    assert Cube.apply(x).grad_fn.name() == "CubeBackward"
+    assert repr(Cube.apply(x).grad_fn).startswith("<CubeBackward object")
 
 
 @pytest.mark.parametrize(
