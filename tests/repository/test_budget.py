@@ -17,14 +17,14 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, nodes, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4871, "report": 2525, "facts": 777, "checking": 4893, "generation": 3573, "native": 3766,
+    "grading": 4871, "report": 2525, "facts": 777, "checking": 4913, "generation": 3575, "native": 3766,
     "operators": 2477, "engine": 2470, "oracles": 2227, "scenario": 1494, "cli": 1221, "pytest_plugin": 1003,
     "lifecycle": 834, "adapters": 372, "interpreter": 352, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
 MODULES = 275  # functions that scenarios call, and those of the reference engine
-CHOSEN_NUMBERS = 250  # the weight of calls in lifecycles, and the repetitions of a loop
+CHOSEN_NUMBERS = 251  # the weight of calls in lifecycles, the repetitions of a loop, and when JAX is certified at once
 SHARED_CLASS_NAMES = 0
 REPEATED_STRETCHES = 0
 
