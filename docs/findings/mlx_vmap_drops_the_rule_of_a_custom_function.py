@@ -21,8 +21,5 @@ def with_slope_of_sin(primals, cotangent, _output):
 x = mx.array([1.5, -0.5])
 plain = mx.grad(lambda x: square(x).sum())(x)
 mapped = mx.grad(lambda x: mx.vmap(square)(x).sum())(x)
-print("the rule:", mx.cos(x))
-print("gradient:", plain)
-print("gradient, if the function is mapped:", mapped, "which is 2 x")
-assert mx.allclose(plain, mx.cos(x))
-assert mx.allclose(mapped, mx.cos(x)), "vmap dropped the rule"
+print("gradient by the rule, cos x:", mx.round(plain, 4).tolist())
+print("gradient of the mapped function, 2 x:", mx.round(mapped, 4).tolist())

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from refgrad.generation.admission import MARGIN, AppliedOperator, Array
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
-from refgrad.scenario import Apply, Backward, Constant, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
+from refgrad.scenario import Apply, Backward, Constant, FunctionCall, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
+from refgrad.scenario.kinds import DERIVATIVES
 from refgrad.scenario.rewrite import descendants, needed, resized, with_fitting_seeds, with_fitting_tangents, with_seeds
+
+RECORDED: Final = Apply | FunctionCall | Grad
+"""Steps whose result is recorded if one of their operands requires grad."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +80,7 @@ def evaluated(scenario: Scenario) -> Evaluated | None:
             )
     except ScenarioEvaluationError:
         return None
-    recorded = descendants(scenario.steps, lambda step: isinstance(step, Leaf) and step.requires_grad, Apply | Grad)
+    recorded = descendants(scenario.steps, lambda step: isinstance(step, Leaf) and step.requires_grad, RECORDED)
     return Evaluated(scenario, values, recorded) if admitted else None
 
 
@@ -106,7 +111,12 @@ def repaired(chosen: tuple[Step, ...], kept: Kept) -> Evaluated | None:
 
 def _from_gradients(scenario: Scenario) -> frozenset[str]:
     """Return the names whose values depend on gradients or tangents, which are not computed here."""
-    return descendants(scenario.steps, lambda step: isinstance(step, Grad | Jvp))
+    return descendants(
+        scenario.steps,
+        lambda step: (
+            isinstance(step, Grad | Jvp) or (isinstance(step, FunctionCall) and not DERIVATIVES.isdisjoint(step.ways))
+        ),
+    )
 
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:
@@ -144,6 +154,6 @@ def _with_flags(steps: tuple[Step, ...], recorded: frozenset[str]) -> tuple[Step
 def _graphs(steps: tuple[Step, ...], recorded: frozenset[str]) -> dict[str, frozenset[str]]:
     graphs: dict[str, frozenset[str]] = {}
     for step in steps:
-        if isinstance(step, Apply | Grad) and step.name in recorded:
+        if isinstance(step, RECORDED) and step.name in recorded:
             graphs[step.name] = frozenset([step.name]).union(*(graphs.get(name, frozenset()) for name in step.uses))
     return graphs

@@ -62,7 +62,7 @@ def weight(scenario: Scenario) -> tuple[Any, ...]:
     constants = [leaf.value for leaf in scenario.leaves] + seeds + tangents
     attributes = [step.to_text() for step in scenario.applications]
     return (
-        len(scenario.applications),
+        len(scenario.applications) + sum(len(call.ways) for call in scenario.calls),
         len(scenario.backwards) + len(scenario.gradients) + len(scenario.jvps),
         sum(len(step.arguments) for step in scenario.applications),
         _repeated(scenario),

@@ -92,6 +92,8 @@ PROGRAMS = {
     "z made after it: no error, x.grad = 4.0, but dz/dx = 20.0\n",
     "mygrad_write_to_a_constant_loses_the_gradient.py": "buffer = [4.0, 0.0], loss = 4.0, x.grad = None, "
     "but d loss / dx = 4.0\n",
+    "mlx_vmap_drops_the_rule_of_a_custom_function.py": "gradient by the rule, cos x: [0.07069999724626541, 0.8775999546051025]\n"
+    "gradient of the mapped function, 2 x: [3.0, -1.0]\n",
     "paddle_assign_keeps_the_old_gradient.py": "y = [5.0, 5.0]; x.grad after assign: [2.0, 4.0]\n"
     "y = [5.0, 5.0]; x.grad after y[:] = ...: [0.0, 0.0]\n",
     "paddle_lerp_has_no_gradient_of_its_weight.py": "x.grad = [0.75, 0.5], y.grad = [0.25, 0.5], weight.grad = None, "
@@ -113,6 +115,9 @@ PROGRAMS = {
     "torch.special.i1 at 1e-09: derivative of order 1 is 0.5 for 0.5\n"
     "torch.special.i1 at 1e-09: derivative of order 2 is -5.96e-08 for 3.75e-10\n"
     "torch.special.i1 at 1e-09: derivative of order 3 is 256 for 0.375\n",
+    "pytorch_gradient_that_cannot_be_added_to.py": "gradients after one backward: 0.0 1.0\n"
+    "the second backward: ZeroTensors are immutable\n"
+    "x.grad.add_(1): ZeroTensors are immutable\n",
     "pytorch_leaf_gradients_share_memory.py": "b.grad after d(a + b)/db: [1.0, 1.0]\n"
     "b.grad after a further backward that has nothing to do with b: [6.0, 6.0]\n"
     "a.grad and b.grad share their memory: True\n",
@@ -120,16 +125,21 @@ PROGRAMS = {
     "due are [5.0, 3.0]\n"
     "after 2 backward calls: x.grad = [15.0, 9.0], y.grad = [15.0, 9.0], due are [10.0, 6.0]\n"
     "both share their memory: True\n",
+    "tensorflow_vectorized_map_drops_a_custom_gradient.py": "gradient by the rule, cos x: [0.07069999724626541, 0.8776000142097473]\n"
+    "gradient through map_fn: [0.07069999724626541, 0.8776000142097473]\n"
+    "gradient through vectorized_map, 2 x: [3.0, -1.0]\n",
     "triton_interpreter_truncates_bfloat16.py": "by default: [1.0, -1.0, 1.0, 1.9921875]\n"
     "by rtne:    [1.0, -1.0, 1.0, 1.9921875]\n"
     "expected:   [1.0078125, -1.0078125, 1.0, 2.0]\n",
 }
-"""What programs on tape engines print."""
+"""What programs of one fault print."""
 
 VERSIONS = {
+    "mlx": ("mlx", "0.32.4"),
     "mygrad": ("mygrad", "2.5.0"),
     "paddle": ("paddlepaddle", "3.3.1"),
     "pytorch": ("torch", "2.13.0"),
+    "tensorflow": ("tensorflow-cpu", "2.21.0"),
     "triton": ("triton", "3.9.0"),
 }
 """By how the programs' names begin: the package, and the version that findings are about."""
@@ -137,7 +147,7 @@ VERSIONS = {
 
 @pytest.mark.engines
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_programs_on_tape_engines_show_what_is_wrong(program: str) -> None:
+def test_the_programs_of_one_fault_show_what_is_wrong(program: str) -> None:
     package, known = VERSIONS[program.partition("_")[0]]
     try:
         installed = version(package)

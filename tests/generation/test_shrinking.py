@@ -272,3 +272,13 @@ def test_a_scenario_is_proper_if_no_step_is_certain_to_fail(actions: str, *, is_
     scenario = evaluated(parse(f"{leaves}y = exp x\nz = exp c\n{actions}\n"))
     assert scenario is not None
     assert scenario.proper is is_proper
+
+
+def test_a_call_among_other_steps_shrinks_to_its_inner_way() -> None:
+    scenario = parse(
+        "x = leaf float64[2] {0x1.8p+0 -0x1p-1} requires_grad\nz = leaf float64[2] {0x1.4p-1 0x1.3p+0} requires_grad\n"
+        "a = sin z\nb = call jacrev_of_jacfwd own_square x\nc = sum b\nd = exp a\ne = call vmap_of_rule own_square x\n"
+        "backward d seed float64[2] {0x1p+0 0x1p+0}\nbackward c retain_graph\nread grad z\nread grad x\n"
+    )
+    short = shrink(scenario, lambda each: any("jacfwd" in call.ways for call in each.calls) and bool(each.backwards))
+    assert short.text == ("a = leaf float64[] {0x1p+0} requires_grad\nb = call jacfwd own_square a\nbackward b\n")
