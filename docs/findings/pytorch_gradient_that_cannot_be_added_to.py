@@ -1,6 +1,6 @@
-"""PyTorch 2.13.0 (CPU): the gradient of a leaf is a tensor that nothing can be added to. Nothing of refgrad is imported.
+"""PyTorch 2.13.0 (CPU): the gradient of a leaf is a tensor that nothing can be added to.
 
-The leaf gets its gradient by a Jacobian in forward mode that does not depend on it.
+The leaf gets it by a Jacobian in forward mode that does not depend on it. Nothing of refgrad is imported.
 """
 
 import torch
