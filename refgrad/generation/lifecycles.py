@@ -191,6 +191,8 @@ def call_function(builder: Builder) -> None:
     of_leaves = not kinds.OF_LEAVES.isdisjoint(way.split(kinds.OF))
     derived = not kinds.DERIVATIVES.isdisjoint(way.split(kinds.OF))
     usable = [value for value in builder.values if isinstance(value.step, kinds.Leaf)] if of_leaves else builder.values
+    if derived and not function.bends(by_rule="rule" in way):  # engines differ in whether they record constants
+        return
     if derived:
         hooked = builder.hooks.values()  # engines differ in whether a transform calls hooks
         usable = [

@@ -20,6 +20,9 @@ from refgrad.specification import specs_directory
 COTANGENT: Final = "g"
 """Name of the cotangent of the result in a rule."""
 
+BENDING: Final = frozenset({"cos", "exp", "sin", "tanh"})
+"""Operators all of whose derivatives depend on the operand."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScenarioFunction:
@@ -62,6 +65,11 @@ class ScenarioFunction:
             return False
         row = table[slope.operator]
         return "out" not in {saved for argument in row.argument_names for saved in row.saves(argument)}
+
+    def bends(self, *, by_rule: bool) -> bool:
+        """Return True if no derivative of the forward, or of the rule's slopes, is constant."""
+        steps = self.slopes if by_rule else self.forward
+        return any(isinstance(step, Apply) and step.operator in BENDING for step in steps)
 
     def gradient(self, argument: str) -> str | None:
         """Return the name of an argument's gradient in the rule, or None if it has none."""

@@ -31,7 +31,9 @@ ABOUT_SHAPES = {
 """Behaviours that are about shapes or indices, which an engine of scalars has none of."""
 
 PARTICULAR = FORMS.keys()
-GENERAL = {b.id: b.scenarios for b in all_behaviours() if b.scenarios and b.chapter not in PARTICULAR}
+CALLING = {"rules", "recomputation", "transforms", "control_flow"}
+"""Chapters that call functions, whose operators are fixed."""
+GENERAL = {b.id: b.scenarios for b in all_behaviours() if b.scenarios and b.chapter not in {*PARTICULAR, *CALLING}}
 FEW = frozenset({"add", "multiply", "tanh"})
 
 PLAYED = frozenset({"negative", *REDUCTIONS}.union(*ROLES.values()))
