@@ -12,7 +12,6 @@ from refgrad.generation.graphs import (
 )
 from refgrad.generation.lifecycles import (
     ALL_FEATURES,
-    CALL_FEATURES,
     CALLED_OPERATORS,
     LIFECYCLE,
     LIFECYCLE_OPERATORS,

@@ -7,8 +7,7 @@ scenarios. Numbers stay of moderate size, by bounds that are kept for every piec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from refgrad.generation.application import random_array
@@ -16,7 +15,16 @@ from refgrad.generation.builder import Builder, Memory, Operand
 from refgrad.generation.profile import COUNTS, INTEGERS, MAGNITUDES, NUMBERS, PROBABILITIES, SHAPES, Choices, Profile
 from refgrad.operators.operator import Shape
 from refgrad.scenario import AttributeValue, Constant, Scenario, Slice, kinds
-from refgrad.scenario.functions import ScenarioFunction, scenario_functions
+from refgrad.scenario.functions import (
+    BOUNDS,
+    CALLS,
+    ScenarioFunction,
+    bound_of,
+    features_of,
+    is_derivative,
+    is_predictable,
+    scenario_functions,
+)
 
 ALL_FEATURES: Final = frozenset({
     "arrays", "seed", "retain_graph", "zero_grad", "zero_grad_to_zeros", "double_backward", "detach", "no_grad",
@@ -30,29 +38,11 @@ LIFECYCLE_OPERATORS: Final = frozenset({
 })  # fmt: skip
 """Operators that lifecycles apply, for which it is known what they save."""
 
-UNARY: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
-    "sin": lambda _, __: 1.0,
-    "tanh": lambda _, __: 1.0,
-    "exp": lambda bound, _: math.exp(bound),
-    "negative": lambda bound, _: bound,
-    "sum": lambda bound, size: bound * size,
-    "mean": lambda bound, _: bound,
-})
-"""Operators of one argument, with the bound of their results, given a bound of the argument and its size."""
+CALLED_OPERATORS: Final = frozenset({"cos", "sigmoid"}) | LIFECYCLE_OPERATORS
+"""Operators of lifecycles in which functions are called."""
 
 BINARY: Final = ("add", "add", "subtract", "multiply", "multiply")
 """Operators of two arguments. A repeated one is more likely."""
-
-CALLS: Final = (
-    "rule", "rule", "rule", "checkpoint", "jit", "loop", "vmap", "jacrev", "jacfwd", "hessian", "vmap_of_rule",
-    "jacrev_of_rule", "jacrev_of_jacrev", "jacfwd_of_jacrev", "jacrev_of_jacfwd", "loop_of_rule", "jit_of_rule",
-    "checkpoint_of_rule",
-)  # fmt: skip
-"""Ways in which functions are called. A repeated one is more likely."""
-CALLED_OPERATORS: Final = frozenset({"cos", "sigmoid"}) | LIFECYCLE_OPERATORS
-"""Operators of lifecycles in which functions are called."""
-CALL_FEATURES: Final = frozenset(f"call:{way}" for way in kinds.WAYS)
-"""Features that calls of functions may need."""
 
 Index: TypeAlias = tuple[AttributeValue, ...]
 
@@ -135,7 +125,7 @@ def add_result(builder: Builder, operator: str, operands: tuple[Operand, ...], s
 def apply_unary(builder: Builder) -> None:
     """Apply an operator of one argument, if there is one whose result is not too large."""
     operand = some_value(builder)
-    bounds = {name: bound(operand.memory.bound, math.prod(operand.shape)) for name, bound in UNARY.items()}
+    bounds = {name: bound(operand.memory.bound, math.prod(operand.shape)) for name, bound in BOUNDS.items()}
     possible = [name for name, bound in bounds.items() if builder.profile.allows(name) and bound <= LARGEST]
     if not possible:
         return
@@ -180,61 +170,45 @@ def add_view(builder: Builder) -> None:
 
 def call_function(builder: Builder) -> None:
     """Call a function in a way that the engine has, unless its result is too large. Derivatives are summed."""
-    functions = [each for each in scenario_functions().values() if all(map(builder.profile.allows, each.operators))]
-    offered = [each for each in functions if each.can_be_drawn]
-    if not offered:
+    way = builder.choices.choice([way for way in CALLS if features_of(way) <= builder.profile.features])
+    allowed = (each for each in scenario_functions().values() if all(map(builder.profile.allows, each.operators)))
+    functions = [each for each in allowed if each.can_be_drawn and is_predictable(each, way)]
+    if not functions:
         return
-    function = builder.choices.choice(offered)
-    way = builder.choices.choice([way for way in CALLS if _ways_of(way) <= builder.profile.features])
-    if way == "checkpoint" and len(function.forward) > 1:  # it depends on the engine what is needed of a freed graph
+    function = builder.choices.choice(functions)
+    operands = _operands_of_call(builder, function, way)
+    if not operands:
         return
-    of_leaves = not kinds.OF_LEAVES.isdisjoint(way.split(kinds.OF))
-    derived = not kinds.DERIVATIVES.isdisjoint(way.split(kinds.OF))
-    usable = [value for value in builder.values if isinstance(value.step, kinds.Leaf)] if of_leaves else builder.values
-    if derived and not function.bends(by_rule="rule" in way):  # engines differ in whether they record constants
-        return
-    if derived:
-        hooked = builder.hooks.values()  # engines differ in whether a transform calls hooks
-        usable = [
-            x for x in usable if x.differentiable and x.requires_grad and builder.records and x.name not in hooked
-        ]
-    usable = [value for value in usable if value.memory.bound <= HIGH and (value.shape or "vmap" not in way)]
-    if not usable:
-        return
-    first = some_value(builder, usable)
-    others = [x for x in usable if x.shape == first.shape and not (derived and x is first)]
-    if len(function.arguments) > 1 and not others:
-        return
-    operands = (first, *(some_value(builder, others) for _ in function.arguments[1:]))
     bounds = dict(zip(function.arguments, (each.memory.bound for each in operands), strict=True))
     for _ in range(kinds.REPEATS if "loop" in way else 1):
-        bounds[function.arguments[0]] = _bound_of(function, bounds, math.prod(first.shape))
+        bounds[function.arguments[0]] = bound_of(function, bounds, math.prod(operands[0].shape))
     if bounds[function.arguments[0]] > LARGEST:
         return
     requires_grad = builder.records and any(each.requires_grad for each in operands)
     step = kinds.FunctionCall(new_name(builder, "a"), way, function.name, tuple(each.name for each in operands))
-    shape = first.shape if not derived else (*first.shape, *first.shape)
+    shape = operands[0].shape * (2 if is_derivative(way) else 1)
     builder.define(Operand(shape, requires_grad, Memory.up_to(bounds[function.arguments[0]], viewed=True)), step)
-    if derived:
+    if is_derivative(way):
         result = builder.values.pop()
         add_result(builder, "sum", (result,), (), LARGEST)
 
 
-def _ways_of(way: str) -> set[str]:
-    return {f"call:{each}" for each in way.split(kinds.OF)}
-
-
-def _bound_of(function: ScenarioFunction, bounds: Mapping[str, float], size: int) -> float:
-    """Return a bound on the entries of a function's result, given those of its arguments."""
-    known = dict(bounds)
-    for step in function.forward:
-        x, *others = (known[name] for name in step.uses)
-        operator = step.operator if isinstance(step, kinds.Apply) else ""
-        if others:
-            known[step.defines or ""] = x * others[0] if operator == "multiply" else x + others[0]
-        else:
-            known[step.defines or ""] = UNARY.get(operator, UNARY["sin"])(x, size)
-    return known[function.result]
+def _operands_of_call(builder: Builder, function: ScenarioFunction, way: str) -> tuple[Operand, ...]:
+    """Return values of one shape, none if there are too few. Engines differ in whether a Jacobian calls hooks."""
+    of_leaves = not kinds.OF_LEAVES.isdisjoint(way.split(kinds.OF))
+    usable = [x for x in builder.values if x.memory.bound <= HIGH and (x.shape or "vmap" not in way)]
+    usable = [x for x in usable if isinstance(x.step, kinds.Leaf)] if of_leaves else usable
+    derived = is_derivative(way)
+    if derived:
+        open_to = (x for x in usable if x.differentiable and x.requires_grad and builder.records)
+        usable = [x for x in open_to if x.name not in builder.hooks.values()]
+    if not usable:
+        return ()
+    first = some_value(builder, usable)
+    others = [x for x in usable if x.shape == first.shape and not (derived and x is first)]
+    if len(function.arguments) > 1 and not others:
+        return ()
+    return first, *(some_value(builder, others) for _ in function.arguments[1:])
 
 
 def detach(builder: Builder) -> None:

@@ -1,8 +1,9 @@
-"""Functions of the user's own: forward and rule in operators, as ``specs/functions.toml`` has them."""
+"""Functions of the user's own, as ``specs/functions.toml`` has them, and which calls of them may be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from refgrad.documents import parsed_toml
 from refgrad.errors import UserError
 from refgrad.operators import operator_table
 from refgrad.scenario.errors import ScenarioError
-from refgrad.scenario.kinds import Apply, Detach
+from refgrad.scenario.kinds import DERIVATIVES, OF, WAYS, Apply, Detach
 from refgrad.scenario.step import Step
 from refgrad.scenario.tokens import Cursor, tokenize
 from refgrad.specification import specs_directory
@@ -22,6 +23,26 @@ COTANGENT: Final = "g"
 
 BENDING: Final = frozenset({"cos", "exp", "sin", "tanh"})
 """Operators all of whose derivatives depend on the operand."""
+
+
+BOUNDS: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
+    "sin": lambda _, __: 1.0,
+    "tanh": lambda _, __: 1.0,
+    "exp": lambda bound, _: math.exp(bound),
+    "negative": lambda bound, _: bound,
+    "sum": lambda bound, size: bound * size,
+    "mean": lambda bound, _: bound,
+})
+"""Operators of one argument, with the bound of their results, given a bound of the argument and its size."""
+
+CALLS: Final = (
+    "rule", "rule", "rule", "checkpoint", "jit", "loop", "vmap", "jacrev", "jacfwd", "hessian", "vmap_of_rule",
+    "jacrev_of_rule", "jacrev_of_jacrev", "jacfwd_of_jacrev", "jacrev_of_jacfwd", "loop_of_rule", "jit_of_rule",
+    "checkpoint_of_rule",
+)  # fmt: skip
+"""Ways in which functions are called. A repeated one is more likely."""
+CALL_FEATURES: Final = frozenset(f"call:{way}" for way in WAYS)
+"""Features that calls of functions may need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +87,7 @@ class ScenarioFunction:
         row = table[slope.operator]
         return "out" not in {saved for argument in row.argument_names for saved in row.saves(argument)}
 
-    def bends(self, *, by_rule: bool) -> bool:
+    def is_nonlinear(self, *, by_rule: bool) -> bool:
         """Return True if no derivative of the forward, or of the rule's slopes, is constant."""
         steps = self.slopes if by_rule else self.forward
         return any(isinstance(step, Apply) and step.operator in BENDING for step in steps)
@@ -104,3 +125,33 @@ def _step(line: str) -> Step:
     step = kind.from_text(cursor)
     cursor.finish()
     return step
+
+
+def is_predictable(function: ScenarioFunction, way: str) -> bool:
+    """Return True if it does not depend on the engine what is recorded, and what is needed of a freed graph."""
+    if way == "checkpoint":
+        return len(function.forward) == 1
+    return not is_derivative(way) or function.is_nonlinear(by_rule="rule" in way)
+
+
+def is_derivative(way: str) -> bool:
+    """Return True if a way, or one that is nested in it, returns derivatives."""
+    return not DERIVATIVES.isdisjoint(way.split(OF))
+
+
+def features_of(way: str) -> set[str]:
+    """Return the features that an engine needs for a way."""
+    return {f"call:{each}" for each in way.split(OF)}
+
+
+def bound_of(function: ScenarioFunction, bounds: Mapping[str, float], size: int) -> float:
+    """Return a bound on the entries of a function's result, given those of its arguments."""
+    known = dict(bounds)
+    for step in function.forward:
+        x, *others = (known[name] for name in step.uses)
+        operator = step.operator if isinstance(step, Apply) else ""
+        if others:
+            known[step.defines or ""] = x * others[0] if operator == "multiply" else x + others[0]
+        else:
+            known[step.defines or ""] = BOUNDS.get(operator, BOUNDS["sin"])(x, size)
+    return known[function.result]

@@ -182,6 +182,7 @@ REMOVED: Final[Mapping[str, str]] = MappingProxyType({
     "transforms/jacobians_have_every_entry": "transposes Jacobians",
     "transforms/modes_agree": "doubles Jacobians in forward mode",
     "transforms/jacobians_can_be_differentiated": "cuts Jacobians off the graph",
+    "transforms/gradients_through_jacobians_add_up": "replaces the gradient in every backward",
     "transforms/jacobians_are_nested": "cuts Jacobians off the graph",
     "transforms/others_are_not_differentiated": "differentiates by all inputs",
     "transforms/hessians_have_every_entry": "keeps the diagonal of Hessians",

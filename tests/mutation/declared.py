@@ -72,7 +72,7 @@ NAMED: tuple[Named, ...] = (
         100,
         f"{ORACLES}/slopes/claim.py",
         "DifferencesJudge.jitter",
-        "ROUNDING_SAFETY * np.sqrt(variance / comb(2 * JITTER_ORDER, JITTER_ORDER))",
+        "ROUNDING_SAFETY * np.sqrt(largest / comb(2 * JITTER_ORDER, JITTER_ORDER))",
     ),
     _times(
         100,

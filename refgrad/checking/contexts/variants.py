@@ -281,11 +281,13 @@ class PlainCall:
             return False
         moved = tuple(map(self.nudged, variant.point, self.subject.kinds))
         gradients = self.at(replace(variant, point=moved))
-        for change in variant.expect if gradients is not None else ():
-            change(moved, gradients or [])
-        changes = [np.inf] if gradients is None else map(_largest, map(np.subtract, gradients, expected))
-        off = map(_largest, map(np.subtract, results, expected))
-        return any(change > size / 2 for change, size in zip(changes, off, strict=False) if size)
+        if gradients is None:
+            return True
+        for change in variant.expect:
+            change(moved, gradients)
+        triples = zip(gradients, results, expected, strict=True)
+        pairs = [(_largest(other - right), _largest(value - right)) for other, value, right in triples]
+        return any(changed > off / 2 for changed, off in pairs if off)
 
     def nudged(self, x: Array, kind: Kind) -> Array:
         """Return an array whose entries differ by no more than what counts as rounding."""

@@ -31,6 +31,7 @@ from refgrad.grading.settings import NUMBERS
 from refgrad.native.adapter import STATEFUL_FEATURES, TapeAdapter
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario
+from refgrad.scenario.functions import CALL_FEATURES
 
 NOTHING_JOINS: Final = "no operator of two operands is right by itself, so that no graph could share anything"
 
@@ -281,9 +282,9 @@ def _lifecycles(check: FamilyCheck, bench: Bench) -> Verdict:
 def _functions(check: FamilyCheck, bench: Bench) -> Verdict:
     """Try random lifecycles in which functions are called, transformed, repeated and computed again."""
     features = bench.engine.adapter.features
-    if not features & generation.CALL_FEATURES:
+    if not features & CALL_FEATURES:
         return bench.lacks(check, "way to call a function")
-    offered = features & (generation.ALL_FEATURES | generation.CALL_FEATURES) - NOT_WITH_FUNCTIONS
+    offered = features & (generation.ALL_FEATURES | CALL_FEATURES) - NOT_WITH_FUNCTIONS
     operators = frozenset(name for name in generation.CALLED_OPERATORS if sound(bench, name))
     if not operators:
         return bench.verdict(check, "inconclusive", Comment(text="no operator is right by itself"))
