@@ -16,14 +16,13 @@ from refgrad.scenario.errors import ScenarioError
 from refgrad.scenario.kinds import DERIVATIVES, OF, WAYS, Apply, Detach
 from refgrad.scenario.step import Step
 from refgrad.scenario.tokens import Cursor, tokenize
-from refgrad.specification import specs_directory
+from refgrad.specification import shipped_path
 
 COTANGENT: Final = "g"
 """Name of the cotangent of the result in a rule."""
 
 BENDING: Final = frozenset({"cos", "exp", "sin", "tanh"})
 """Operators all of whose derivatives depend on the operand."""
-
 
 BOUNDS: Final[Mapping[str, Callable[[float, int], float]]] = MappingProxyType({
     "sin": lambda _, __: 1.0,
@@ -41,6 +40,7 @@ CALLS: Final = (
     "checkpoint_of_rule",
 )  # fmt: skip
 """Ways in which functions are called. A repeated one is more likely."""
+
 CALL_FEATURES: Final = frozenset(f"call:{way}" for way in WAYS)
 """Features that calls of functions may need."""
 
@@ -101,7 +101,7 @@ class ScenarioFunction:
 @cache
 def scenario_functions() -> Mapping[str, ScenarioFunction]:
     """Return the functions by name. Raise UserError for a line that is not a step."""
-    rows = parsed_toml(specs_directory() / "functions.toml")
+    rows = parsed_toml(shipped_path("functions.toml"))
     return MappingProxyType({name: _function(name, row) for name, row in rows.items()})
 
 

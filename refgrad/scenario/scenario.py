@@ -70,6 +70,7 @@ class Scenario:
     _text: str | None = field(default=None, init=False, compare=False)
     _hash: int | None = field(default=None, init=False, compare=False)
     _definitions: Mapping[str, Definition] | None = field(default=None, init=False, compare=False)
+    _calls: tuple[FunctionCall, ...] | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self, table: Mapping[str, Operator] | None) -> None:
         """Check every step in its scope."""
@@ -161,13 +162,15 @@ class Scenario:
     @property
     def operators(self) -> frozenset[str]:
         """Names of the operators that are applied, those of functions included."""
-        applied = {step.operator for step in self.steps if isinstance(step, Apply)}
-        return frozenset(applied.union(*(scenario_functions()[each.function].operators for each in self.calls)))
+        applied = frozenset(step.operator for step in self.steps if isinstance(step, Apply))
+        return applied.union(*(scenario_functions()[each.function].operators for each in self.calls))
 
     @property
     def calls(self) -> tuple[FunctionCall, ...]:
         """Calls of functions, in order."""
-        return tuple(step for step in self.steps if isinstance(step, FunctionCall))
+        if self._calls is None:
+            object.__setattr__(self, "_calls", tuple(step for step in self.steps if isinstance(step, FunctionCall)))
+        return self._calls or ()
 
 
 def _decoded_steps(document: Any) -> Iterator[Step]:

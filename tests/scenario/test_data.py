@@ -13,8 +13,8 @@ def test_what_is_zipped_is_of_one_length() -> None:
 
 def test_options_of_data_are_those_that_are_listed() -> None:
     assert data_options("scenario") == {
-        "compare=False": "Scenario._definitions Scenario._hash Scenario._text",
+        "compare=False": "Scenario._calls Scenario._definitions Scenario._hash Scenario._text",
         "eq=False": "Apply",
-        "init=False": "Scenario._definitions Scenario._hash Scenario._text",
+        "init=False": "Scenario._calls Scenario._definitions Scenario._hash Scenario._text",
         "repr=False": "Scenario",
     }

@@ -133,5 +133,7 @@ class _Checkpoint(Function):
                 if x.node is None:
                     x.requires_grad_()
             output = ctx.function(*tensors)
+        if output.node is None:
+            return (None,) * len(ctx.needs_input_grad)
         gradients = iter(grad(output, needed, cotangent, create_graph=recorded, allow_unused=True))
         return (None, *(next(gradients) if need else None for need in ctx.needs_input_grad[1:]))

@@ -86,6 +86,12 @@ def test_a_tensor_may_be_given_twice_to_a_recomputed_function() -> None:
     assert (first.item(), second.item()) == (27.0, 18.0)
 
 
+def test_a_recomputed_constant_has_no_gradient() -> None:
+    x = torch.tensor([3.0], requires_grad=True)
+    torch.checkpoint(lambda a: a.detach() * 2, x).sum().backward()
+    assert x.grad is None
+
+
 def test_transforms_have_every_entry() -> None:
     x = torch.tensor([1.0, 2.0, -1.0], requires_grad=True)
     jacobian = [[2.0, 1.0, 0.0], [0.0, -1.0, 2.0], [0.0, 0.0, -2.0]]  # of (x0 * x1, x1 * x2, x2 * x2)
