@@ -86,3 +86,11 @@ def test_nothing_is_known_of_a_tensor_whose_flags_change_where_it_may_be_constan
     assert prediction == Open()
     assert "h" in model.unknown
     assert all(hook.calls_unknown for hook in model.hooks.values())
+
+
+def test_a_gradient_that_depends_on_a_gradient_which_may_be_constant_may_be_constant() -> None:
+    scenario = (
+        "x = leaf float64[] {0x1p+0} requires_grad\nz = leaf float64[] {0x1p+0} requires_grad\ns = add x z\n"
+        "h = grad s x\np = multiply h s\nk = grad p z\nread requires_grad k\n"
+    )
+    assert after(scenario)[1] == Open()

@@ -19,7 +19,7 @@ from tests.repository.sources import PACKAGE, name_of, nodes, python_files, synt
 CODE_LINES = {
     "grading": 4872, "report": 2525, "facts": 777, "checking": 4915, "generation": 3564, "native": 3766,
     "operators": 2477, "engine": 2472, "oracles": 2227, "scenario": 1534, "cli": 1221, "pytest_plugin": 1003,
-    "lifecycle": 834, "adapters": 372, "interpreter": 352, ".": 418,
+    "lifecycle": 837, "adapters": 372, "interpreter": 352, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 
