@@ -11,7 +11,6 @@ import numpy as np
 from refgrad.generation.admission import MARGIN, AppliedOperator, Array
 from refgrad.interpreter import Float64, ScenarioEvaluationError, evaluate
 from refgrad.scenario import Apply, Backward, Constant, FunctionCall, Grad, Jvp, Leaf, Scenario, ScenarioError, Step
-from refgrad.scenario.kinds import DERIVATIVES
 from refgrad.scenario.rewrite import descendants, needed, resized, with_fitting_seeds, with_fitting_tangents, with_seeds
 
 RECORDED: Final = Apply | FunctionCall | Grad
@@ -111,12 +110,11 @@ def repaired(chosen: tuple[Step, ...], kept: Kept) -> Evaluated | None:
 
 def _from_gradients(scenario: Scenario) -> frozenset[str]:
     """Return the names whose values depend on gradients or tangents, which are not computed here."""
-    return descendants(
-        scenario.steps,
-        lambda step: (
-            isinstance(step, Grad | Jvp) or (isinstance(step, FunctionCall) and not DERIVATIVES.isdisjoint(step.ways))
-        ),
-    )
+
+    def starts(step: Step) -> bool:
+        return isinstance(step, Grad | Jvp) or (isinstance(step, FunctionCall) and step.is_derivative)
+
+    return descendants(scenario.steps, starts)
 
 
 def _meaningful(step: Apply, values: Mapping[str, Array]) -> bool:

@@ -217,15 +217,15 @@ class GraphModel:
         empty = any(0 in self.shapes[name] for name in between)
         contributing = self._contributing(between, leaf)
         varying = {name for vjp in vjps if vjp.parent in contributing for name in vjp.nonlinear_in if not empty}
-        sure = (name for name in varying if self.tracked(name) and not self._may_be_constant(name))
+        sure = (name for name in varying if self.tracked(name) and not self.may_be_constant(name))
         must = tuple(sorted(name for name in sure if not self._may_pass_nothing(name)))
         inherited = {name for node in nodes if node.is_gradient for name in node.parents}
         parents = tuple(sorted(saved | inherited))
         read = tuple(piece for node in nodes for piece in (*node.must_need, *node.may_need))  # which rules may save
         return GraphNode(parents, bool(parents), must, may_need=read, may_be_constant=not must)
 
-    def _may_be_constant(self, name: str) -> bool:
-        """Return True if an engine may record nothing for a name, as for a gradient of a sum."""
+    def may_be_constant(self, name: str | None) -> bool:
+        """Return True if an engine may treat the result of a node as a constant."""
         return name in self.nodes and self.nodes[name].may_be_constant
 
     def tracked(self, name: str | None) -> bool:

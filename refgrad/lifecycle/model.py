@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from refgrad.lifecycle.reverse_mode import ReverseMode
 from refgrad.lifecycle.state import HookState, TensorState, has_changes
 from refgrad.operators import operator_table
 from refgrad.scenario import Scenario, Step, kinds
-from refgrad.scenario.rewrite import inlined, inlined_steps
+from refgrad.scenario.rewrite import inlined_steps
 
 OVERWRITING = "scattering"
 """Family of operators that write entries into an array. If they overwrite all of it, engines may not record it."""
@@ -56,8 +56,9 @@ def lower(scenario: Scenario, policy: Policy | None = None) -> Lowered:
     """
     policy = policy or Policy()
     if scenario.calls:
-        lowered = lower(inlined(scenario), policy)
-        ends = accumulate(map(len, inlined_steps(scenario)))
+        groups = tuple(inlined_steps(scenario))
+        lowered = lower(Scenario(tuple(chain.from_iterable(groups))), policy)
+        ends = accumulate(map(len, groups))
         return Lowered(lowered.scenario, tuple(lowered.predictions[end - 1] for end in ends))
     # Without changes every view of what requires grad is recorded, and engines that differ in this share predictions.
     return _lowered(scenario, policy if has_changes(scenario) else replace(policy, unrecorded_views="constant"))

@@ -135,7 +135,7 @@ class State:
 
     def may_be_constant(self, node: str | None) -> bool:
         """Return True if an engine may treat the result of a node as a constant."""
-        return node in self.graph.nodes and self.graph.nodes[node].may_be_constant
+        return self.graph.may_be_constant(node)
 
     def forget_unrecorded_views(self) -> None:
         """Mark each unrecorded view that may share memory with a tensor that requires grad as unknown."""

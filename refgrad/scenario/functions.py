@@ -79,7 +79,7 @@ class ScenarioFunction:
     def can_be_drawn(self) -> bool:
         """True if each argument has a gradient, and the rule is that of one operator which saves arguments only.
 
-        Of others it depends on the engine what requires a gradient, and what is still needed of a graph that was freed.
+        For other functions, engines differ in which results require a gradient and in what they need of a freed graph.
         """
         (slope, *others), table = self.slopes, operator_table()
         if others or not isinstance(slope, Apply) or not all(map(self.gradient, self.arguments)):
@@ -128,7 +128,7 @@ def _step(line: str) -> Step:
 
 
 def is_predictable(function: ScenarioFunction, way: str) -> bool:
-    """Return True if it does not depend on the engine what is recorded, and what is needed of a freed graph."""
+    """Return True if engines agree on what a call records and on what it needs of a freed graph."""
     if way == "checkpoint":
         return len(function.forward) == 1
     return not is_derivative(way) or function.is_nonlinear(by_rule="rule" in way)

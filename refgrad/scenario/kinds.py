@@ -33,7 +33,7 @@ OF_LEAVES: Final = DERIVATIVES | {"vmap"}
 REPEATS: Final = 3
 """Number of repetitions of a loop."""
 NOT_WITHIN: Final = MappingProxyType({"rule": WAYS, "loop": OF_LEAVES, "vmap": OF_LEAVES})
-"""Ways that cannot be nested in a way."""
+"""For each way, the ways that cannot be nested in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,11 @@ class FunctionCall(Step):
         """The nested ways, the outer one first."""
         return tuple(self.way.split(OF))
 
+    @property
+    def is_derivative(self) -> bool:
+        """True if one of the ways returns derivatives."""
+        return not DERIVATIVES.isdisjoint(self.ways)
+
     def check(self, scope: Scope) -> None:
         """Check the ways, the function and the arguments."""
         for at, way in enumerate(self.ways):
@@ -143,7 +148,7 @@ class FunctionCall(Step):
         Step.check(self, scope)
         if not OF_LEAVES.isdisjoint(self.ways) and not scope.constants.keys() >= set(self.arguments):
             raise ScenarioError(f"{self.way} is called with leaves only")
-        if not DERIVATIVES.isdisjoint(self.ways):
+        if self.is_derivative:
             scope.require_leaf(self.arguments[0])
             if self.arguments[0] in self.arguments[1:]:
                 raise ScenarioError(

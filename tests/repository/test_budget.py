@@ -17,9 +17,9 @@ import pytest
 from tests.repository.sources import PACKAGE, name_of, nodes, python_files, syntax_tree
 
 CODE_LINES = {
-    "grading": 4872, "report": 2525, "facts": 777, "checking": 4915, "generation": 3564, "native": 3766,
-    "operators": 2477, "engine": 2472, "oracles": 2227, "scenario": 1534, "cli": 1221, "pytest_plugin": 1003,
-    "lifecycle": 837, "adapters": 372, "interpreter": 352, ".": 418,
+    "grading": 4872, "report": 2525, "facts": 777, "checking": 4916, "generation": 3560, "native": 3766,
+    "operators": 2477, "engine": 2472, "oracles": 2227, "scenario": 1537, "cli": 1221, "pytest_plugin": 1003,
+    "lifecycle": 838, "adapters": 372, "interpreter": 352, ".": 418,
 }  # fmt: skip
 """Largest number of code lines of each package and of the modules beside them (`.`)."""
 

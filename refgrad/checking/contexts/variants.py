@@ -273,9 +273,9 @@ class PlainCall:
             raise self.failure(variant, [g is None for g in gradients], results, expected)
 
     def varies(self, variant: Variant, expected: Sequence[Array], results: Sequence[Array]) -> bool:
-        """Return True if the plain gradients change as much where the point of a variant is rounded differently.
+        """Return True if another rounding of the point changes the plain gradients as much as the variant does.
 
-        At equal rows the gradient of a variance is the rounding of a mean, and that of a distance is not unique.
+        If all rows are equal, the gradient of a variance consists of rounding errors, and a distance has no unique one.
         """
         if variant.point is None:
             return False

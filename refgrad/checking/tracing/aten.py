@@ -158,15 +158,18 @@ class AtenCalls(Translator):
         """Record a normalization along the last axes."""
         size = prod(shape)
         arrays = [self.reshape(each, size) for each in _affine(size, **affine)]
-        return self.normalized("layer_norm", x, (prod(self.shape(x)) // max(size, 1), size), *arrays, eps=eps)
+        return self.normalized("layer_norm", x, self.rows(x, size), *arrays, eps=eps)
 
     def rms_norm(self, x: Any, shape: Sequence[int], weight: Any = None, eps: float | None = None) -> str:
         """Record a normalization along the last axes, without a mean; without ``eps``, that of the dtype is added."""
         size = prod(shape)
         factor, _ = _affine(size, weight=weight)
         least = 2 * self.form(x).unit if eps is None else eps
-        inner = (prod(self.shape(x)) // max(size, 1), size)
-        return self.normalized("rms_norm", x, inner, self.reshape(factor, size), eps=least)
+        return self.normalized("rms_norm", x, self.rows(x, size), self.reshape(factor, size), eps=least)
+
+    def rows(self, x: Any, size: int) -> tuple[int, int]:
+        """Return the shape with one axis for the last axes, which have ``size`` entries, and one for the others."""
+        return prod(self.shape(x)) // max(size, 1), size
 
     def normalized(self, operator: str, x: Any, inner: tuple[int, ...], *affine: Any, **numbers: Any) -> str:
         """Record a normalization of an array in another shape."""
